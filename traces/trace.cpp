@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "traces/trace.h"
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+
+namespace echosim {
+namespace {
+
+template <class Value, std::size_t n>
+std::string_view word(const std::array<std::string_view, n>& words, Value value) {
+    const auto index = static_cast<std::size_t>(value);
+    return index < n ? words[index] : std::string_view("unknown");
+}
+
+template <class T> void permute(std::vector<T>& column, const std::vector<std::uint32_t>& order) {
+    std::vector<T> sorted;
+    sorted.reserve(column.size());
+    for (const std::uint32_t from : order) {
+        sorted.push_back(column[from]);
+    }
+    column = std::move(sorted);
+}
+
+// Sorts one stream; returns the new index of each event, empty when it was sorted already.
+std::vector<std::uint32_t> sort_by_start(EventColumns& events) {
+    if (std::is_sorted(events.start_ns.begin(), events.start_ns.end())) {
+        return {};
+    }
+    std::vector<std::uint32_t> order(events.size());
+    std::iota(order.begin(), order.end(), 0U);
+    std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+        return events.start_ns[a] < events.start_ns[b];
+    });
+    permute(events.start_ns, order);
+    permute(events.dur_ns, order);
+    permute(events.name, order);
+    permute(events.kind, order);
+    permute(events.label, order);
+    permute(events.ext, order);
+    permute(events.alone_ns, order);
+    permute(events.binding_pred, order);
+    permute(events.provenance, order);
+    std::vector<std::uint32_t> moved(order.size());
+    for (std::uint32_t i = 0; i < order.size(); ++i) {
+        moved[order[i]] = i;
+    }
+    return moved;
+}
+
+std::uint64_t renumbered(std::uint64_t ref, const std::vector<std::vector<std::uint32_t>>& moved) {
+    if (ref == kNoEvent || stream_of(ref) >= moved.size() || moved[stream_of(ref)].empty()) {
+        return ref;
+    }
+    return event_ref(stream_of(ref), moved[stream_of(ref)].at(index_of(ref)));
+}
+
+} // namespace
+
+std::string_view to_string(EventKind value) {
+    constexpr std::array<std::string_view, 7> kWords{"host", "kernel", "memcpy", "memset",
+                                                     "comm", "sync",   "graph"};
+    return word(kWords, value);
+}
+
+std::string_view to_string(StreamKind value) {
+    constexpr std::array<std::string_view, 9> kWords{"compute", "tp_comm", "dp_comm", "p2p",  "copy",
+                                                     "host",    "cp_comm", "ep_comm", "other"};
+    return word(kWords, value);
+}
+
+std::string_view to_string(FlowKind value) {
+    constexpr std::array<std::string_view, 2> kWords{"collective", "p2p"};
+    return word(kWords, value);
+}
+
+std::vector<RankRange> compact_ranks(const std::vector<int>& ranks) {
+    std::vector<RankRange> ranges;
+    for (const int rank : ranks) {
+        const auto value = static_cast<std::uint32_t>(rank);
+        if (!ranges.empty()) {
+            RankRange& last = ranges.back();
+            const std::uint32_t end = last.first + (last.count - 1) * last.stride;
+            if (last.count == 1 && value > last.first) {
+                last.stride = value - last.first;
+            }
+            if (value > end && value - end == last.stride) {
+                ++last.count;
+                continue;
+            }
+        }
+        ranges.push_back({value, 1, 1});
+    }
+    return ranges;
+}
+
+std::vector<int> expand_ranks(const std::vector<RankRange>& ranges) {
+    std::vector<int> ranks;
+    for (const RankRange& range : ranges) {
+        for (std::uint32_t i = 0; i < range.count; ++i) {
+            ranks.push_back(static_cast<int>(range.first + i * range.stride));
+        }
+    }
+    return ranks;
+}
+
+std::uint64_t TraceClass::rank_count() const {
+    std::uint64_t count = 0;
+    for (const RankRange& range : ranks) {
+        count += range.count;
+    }
+    return count;
+}
+
+void EventColumns::reserve(std::size_t events) {
+    start_ns.reserve(events);
+    dur_ns.reserve(events);
+    name.reserve(events);
+    kind.reserve(events);
+    label.reserve(events);
+    ext.reserve(events);
+    alone_ns.reserve(events);
+    binding_pred.reserve(events);
+    provenance.reserve(events);
+}
+
+void EventColumns::push_back(const Event& event) {
+    start_ns.push_back(event.start);
+    dur_ns.push_back(event.duration);
+    name.push_back(event.name.value);
+    kind.push_back(event.kind);
+    label.push_back(event.label);
+    ext.push_back(event.ext);
+    alone_ns.push_back(event.alone);
+    binding_pred.push_back(event.binding_pred);
+    provenance.push_back(event.provenance);
+}
+
+Event EventColumns::row(std::size_t index) const {
+    return {start_ns.at(index), dur_ns[index],   NameId{name[index]}, kind[index],      label[index],
+            ext[index],         alone_ns[index], binding_pred[index], provenance[index]};
+}
+
+std::uint64_t Trace::event_count() const {
+    std::uint64_t count = 0;
+    for (const TraceStream& stream : streams) {
+        count += stream.events.size();
+    }
+    return count;
+}
+
+std::size_t TraceBuilder::LabelHash::operator()(const Label& label) const noexcept {
+    std::uint64_t hash = 0x9e3779b97f4a7c15ULL;
+    for (const std::uint32_t part :
+         {static_cast<std::uint32_t>(label.iteration), static_cast<std::uint32_t>(label.phase),
+          static_cast<std::uint32_t>(label.micro_batch), static_cast<std::uint32_t>(label.chunk),
+          static_cast<std::uint32_t>(label.layer), label.module.value}) {
+        hash = (hash ^ part) * 0xff51afd7ed558ccdULL;
+        hash ^= hash >> 32U;
+    }
+    return hash;
+}
+
+std::uint32_t TraceBuilder::add_class(std::string_view name, int stage, const std::vector<int>& ranks) {
+    trace_.classes.push_back({trace_.strings.intern(name), stage, compact_ranks(ranks)});
+    return static_cast<std::uint32_t>(trace_.classes.size() - 1);
+}
+
+std::uint32_t TraceBuilder::add_stream(std::uint32_t rank_class, StreamKind kind, std::string_view name) {
+    streams_of_class_.resize(trace_.classes.size());
+    const std::uint32_t id = streams_of_class_.at(rank_class)++;
+    trace_.streams.push_back({rank_class, id, trace_.strings.intern(name), kind, {}});
+    return static_cast<std::uint32_t>(trace_.streams.size() - 1);
+}
+
+std::uint32_t TraceBuilder::add_label(const Label& label) {
+    const auto [entry, added] =
+        label_rows_.try_emplace(label, static_cast<std::uint32_t>(trace_.labels.size()));
+    if (added) {
+        trace_.labels.push_back(label);
+    }
+    return entry->second;
+}
+
+std::uint32_t TraceBuilder::add_comm_op(const CommOp& op) {
+    trace_.comm_ops.push_back(op);
+    return static_cast<std::uint32_t>(trace_.comm_ops.size() - 1);
+}
+
+std::uint64_t TraceBuilder::add_event(std::uint32_t stream, const Event& event) {
+    EventColumns& events = trace_.streams.at(stream).events;
+    events.push_back(event);
+    return event_ref(stream, static_cast<std::uint32_t>(events.size() - 1));
+}
+
+void TraceBuilder::set_binding_pred(std::uint64_t event, std::uint64_t pred) {
+    trace_.streams.at(stream_of(event)).events.binding_pred.at(index_of(event)) = pred;
+}
+
+std::uint32_t TraceBuilder::add_counter(std::uint32_t rank_class, std::string_view name,
+                                        std::string_view unit) {
+    const NameId name_id = trace_.strings.intern(name);
+    trace_.counters.push_back({rank_class, name_id, trace_.strings.intern(unit), {}, {}});
+    return static_cast<std::uint32_t>(trace_.counters.size() - 1);
+}
+
+void TraceBuilder::add_sample(std::uint32_t counter, TimeNs time, double value) {
+    trace_.counters.at(counter).time_ns.push_back(time);
+    trace_.counters[counter].value.push_back(value);
+}
+
+Trace TraceBuilder::finish() {
+    std::vector<std::vector<std::uint32_t>> moved;
+    moved.reserve(trace_.streams.size());
+    for (TraceStream& stream : trace_.streams) {
+        moved.push_back(sort_by_start(stream.events));
+    }
+    for (TraceStream& stream : trace_.streams) {
+        for (std::uint64_t& pred : stream.events.binding_pred) {
+            pred = renumbered(pred, moved);
+        }
+    }
+    for (Flow& flow : trace_.flows) {
+        flow.from = renumbered(flow.from, moved);
+        flow.to = renumbered(flow.to, moved);
+    }
+    label_rows_.clear();
+    return std::move(trace_);
+}
+
+} // namespace echosim

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "simulator/core/ids.h"
+#include "simulator/core/op_types.h"
+#include "simulator/core/units.h"
+#include "traces/string_pool.h"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+// A timeline in memory: columns of events, one set a stream, sorted by start. Ranks that behave alike are one
+// class; a class is stored once and lists the ranks that it stands for. All times are nanoseconds since
+// Trace::t0_ns. docs/formats.md has the same tables as they lie in an .etr file.
+namespace echosim {
+
+inline constexpr std::uint32_t kNoRow = 0xffffffffU;               // no label, no ext row
+inline constexpr std::uint64_t kNoEvent = 0xffffffffffffffffULL;   // no event
+inline constexpr NameId kNoName{0xffffffffU};                      // no name
+inline constexpr auto kNoAlgorithm = static_cast<Algorithm>(0xff); // not known, or not applicable
+inline constexpr auto kNoProtocol = static_cast<Protocol>(0xff);
+
+enum class EventKind : std::uint8_t { host, kernel, memcpy, memset, comm, sync, graph };
+enum class StreamKind : std::uint8_t { compute, tp_comm, dp_comm, p2p, copy, host, cp_comm, ep_comm, other };
+enum class FlowKind : std::uint8_t { collective, p2p };
+
+std::string_view to_string(EventKind value);
+std::string_view to_string(StreamKind value);
+std::string_view to_string(FlowKind value);
+
+// An event of the trace in 64 bits: index of its stream in Trace::streams, index within the stream.
+constexpr std::uint64_t event_ref(std::uint32_t stream, std::uint32_t index) {
+    return (std::uint64_t{stream} << 32U) | index;
+}
+constexpr std::uint32_t stream_of(std::uint64_t ref) {
+    return static_cast<std::uint32_t>(ref >> 32U);
+}
+constexpr std::uint32_t index_of(std::uint64_t ref) {
+    return static_cast<std::uint32_t>(ref);
+}
+
+// Ranks first, first + stride, ... (count of them).
+struct RankRange {
+    std::uint32_t first = 0;
+    std::uint32_t count = 1;
+    std::uint32_t stride = 1;
+    bool operator==(const RankRange&) const = default;
+};
+std::vector<RankRange> compact_ranks(const std::vector<int>& ranks); // keeps their order
+std::vector<int> expand_ranks(const std::vector<RankRange>& ranges);
+
+// Ranks that are provably identical; the first one is the representative.
+struct TraceClass {
+    NameId name = kNoName;
+    std::int32_t stage = -1; // pipeline stage, -1: not known
+    std::vector<RankRange> ranks;
+    std::uint64_t rank_count() const;
+    bool operator==(const TraceClass&) const = default;
+};
+
+// Where in the step an event belongs; -1 or none: does not apply.
+struct Label {
+    std::int32_t iteration = -1;
+    Phase phase = Phase::other;
+    std::int32_t micro_batch = -1;
+    std::int32_t chunk = -1;
+    std::int32_t layer = -1;
+    NameId module = kNoName;
+    bool operator==(const Label&) const = default;
+};
+
+// What a comm event adds to its columns.
+struct CommOp {
+    CollectiveKind kind = CollectiveKind::all_reduce;
+    DType dtype = DType::bf16;
+    Algorithm algorithm = kNoAlgorithm;
+    Protocol protocol = kNoProtocol;
+    std::uint32_t channels = 0;
+    Bytes bytes = 0;        // per rank, as nccl-tests counts the message size
+    NameId group = kNoName; // "tp", "dp_cp", ...
+    std::uint32_t group_size = 0;
+    std::int32_t peer = -1;     // global rank of the other end (p2p) or of the root
+    std::uint64_t sequence = 0; // number of the call on its communicator
+    bool operator==(const CommOp&) const = default;
+};
+
+// One event as a row: what goes in and comes out of the columns.
+struct Event {
+    TimeNs start = 0;
+    TimeNs duration = 0;
+    NameId name = kNoName;
+    EventKind kind = EventKind::kernel;
+    std::uint32_t label = kNoRow;          // row of Trace::labels
+    std::uint32_t ext = kNoRow;            // kind comm: row of Trace::comm_ops
+    TimeNs alone = 0;                      // duration without interference and contention
+    std::uint64_t binding_pred = kNoEvent; // the event whose end let this one start
+    Provenance provenance = Provenance::assumed;
+    bool operator==(const Event&) const = default;
+};
+
+// The events of one stream in columns of equal length.
+struct EventColumns {
+    std::vector<TimeNs> start_ns;
+    std::vector<TimeNs> dur_ns;
+    std::vector<std::uint32_t> name;
+    std::vector<EventKind> kind;
+    std::vector<std::uint32_t> label;
+    std::vector<std::uint32_t> ext;
+    std::vector<TimeNs> alone_ns;
+    std::vector<std::uint64_t> binding_pred;
+    std::vector<Provenance> provenance;
+
+    std::size_t size() const { return start_ns.size(); }
+    void reserve(std::size_t events);
+    void push_back(const Event& event);
+    Event row(std::size_t index) const;
+    bool operator==(const EventColumns&) const = default;
+};
+
+struct TraceStream {
+    std::uint32_t rank_class = 0; // row of Trace::classes
+    std::uint32_t id = 0;         // CUDA stream or thread number, unique within the class
+    NameId name = kNoName;
+    StreamKind kind = StreamKind::compute;
+    EventColumns events;
+    bool operator==(const TraceStream&) const = default;
+};
+
+// Two events that belong together on different streams: members of one collective, or a send and its receive.
+struct Flow {
+    std::uint64_t from = kNoEvent;
+    std::uint64_t to = kNoEvent;
+    FlowKind kind = FlowKind::collective;
+    bool operator==(const Flow&) const = default;
+};
+
+// A value over time on one class: memory, link use, SM use.
+struct TraceCounter {
+    std::uint32_t rank_class = 0;
+    NameId name = kNoName;
+    NameId unit = kNoName;
+    std::vector<TimeNs> time_ns;
+    std::vector<double> value;
+    bool operator==(const TraceCounter&) const = default;
+};
+
+struct Trace {
+    std::string meta; // JSON object: tool version, job, hardware
+    TimeNs t0_ns = 0; // wall clock of time zero; 0 for a simulated timeline
+    StringPool strings;
+    std::vector<TraceClass> classes;
+    std::vector<TraceStream> streams;
+    std::vector<Label> labels;
+    std::vector<CommOp> comm_ops;
+    std::vector<Flow> flows;
+    std::vector<TraceCounter> counters;
+
+    std::uint64_t event_count() const;
+    // Text of a name, empty for kNoName.
+    std::string_view text(NameId name) const { return name == kNoName ? std::string_view{} : strings[name]; }
+    bool operator==(const Trace&) const = default;
+};
+
+// Every index inside the trace names an existing row, columns have equal lengths and are sorted by start.
+// Throws InputError(where, ...) naming the first thing that is wrong.
+void check_trace(const Trace& trace, const std::string& where);
+
+// Fills a Trace event by event, in any order. References returned by add_event stay valid as arguments of the
+// builder until finish(), which sorts each stream by start (equal starts keep their order) and renumbers
+// them.
+class TraceBuilder {
+  public:
+    NameId name(std::string_view text) { return trace_.strings.intern(text); }
+    void set_meta(std::string json) { trace_.meta = std::move(json); }
+    void set_t0(TimeNs t0) { trace_.t0_ns = t0; }
+    std::uint32_t add_class(std::string_view name, int stage, const std::vector<int>& ranks);
+    std::uint32_t add_stream(std::uint32_t rank_class, StreamKind kind, std::string_view name);
+    std::uint32_t add_label(const Label& label); // equal labels share a row
+    std::uint32_t add_comm_op(const CommOp& op); // a row each
+    std::uint64_t add_event(std::uint32_t stream, const Event& event);
+    void set_binding_pred(std::uint64_t event, std::uint64_t pred);
+    void add_flow(std::uint64_t from, std::uint64_t to, FlowKind kind) {
+        trace_.flows.push_back({from, to, kind});
+    }
+    std::uint32_t add_counter(std::uint32_t rank_class, std::string_view name, std::string_view unit);
+    void add_sample(std::uint32_t counter, TimeNs time, double value); // in order of time
+    void reserve(std::uint32_t stream, std::size_t events) {
+        trace_.streams.at(stream).events.reserve(events);
+    }
+    Trace finish();
+
+  private:
+    struct LabelHash {
+        std::size_t operator()(const Label& label) const noexcept;
+    };
+    Trace trace_;
+    std::unordered_map<Label, std::uint32_t, LabelHash> label_rows_;
+    std::vector<std::uint32_t> streams_of_class_;
+};
+
+} // namespace echosim
