@@ -8,9 +8,9 @@
 #include <string>
 #include <string_view>
 
-// Time of one kernel alone on a GPU: roofline with size-indexed efficiencies per GPU and kernel class, fitted to
-// measured tables (presets/*.json; how: docs/models.md). The equations stand in kernel_time.cpp and the preset says
-// where its numbers come from.
+// Time of one kernel alone on a GPU: roofline with size-indexed efficiencies per GPU and kernel class, fitted
+// to measured tables (presets/*.json; how: docs/models.md). The equations stand in kernel_time.cpp and the
+// preset says where its numbers come from.
 namespace echosim {
 
 // The three GEMMs of a linear layer in training: forward Y = X W^T (TN), data gradient dX = dY W (NN), weight
@@ -18,10 +18,10 @@ namespace echosim {
 enum class GemmPass : std::uint8_t { forward, dgrad, wgrad };
 
 struct GemmShape {
-    double m = 0;               // rows of the output
-    double n = 0;               // columns of the output
-    double k = 0;               // summed dimension
-    double batch = 1;           // > 1: strided batch (unfused attention)
+    double m = 0;     // rows of the output
+    double n = 0;     // columns of the output
+    double k = 0;     // summed dimension
+    double batch = 1; // > 1: strided batch (unfused attention)
     DType dtype = DType::bf16;
     GemmPass pass = GemmPass::forward;
     bool accumulate_fp32 = false;
@@ -32,7 +32,7 @@ struct AttentionShape {
     double batch = 1;
     double seq_q = 0;
     double seq_kv = 0;
-    double heads = 0;           // query heads on this rank
+    double heads = 0; // query heads on this rank
     double kv_heads = 0;
     double head_dim = 0;
     bool causal = true;
@@ -43,13 +43,13 @@ struct AttentionShape {
 // A kernel bound by memory traffic.
 struct MemoryShape {
     KernelClass kernel_class = KernelClass::elementwise;
-    double bytes = 0;           // read + written
+    double bytes = 0; // read + written
 };
 
 struct KernelTime {
     Seconds time = 0;
-    Flops flops = 0;            // useful floating-point operations (2 m n k; causal attention counts the half)
-    double bytes = 0;           // HBM traffic
+    Flops flops = 0;  // useful floating-point operations (2 m n k; causal attention counts the half)
+    double bytes = 0; // HBM traffic
     Provenance provenance = Provenance::assumed;
 };
 
