@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "comm_models/nccl_tables.h"
+
+#include "embedded/nccl_presets.h"
+#include "simulator/core/error.h"
+
+#include <algorithm>
+#include <charconv>
+#include <nlohmann/json.hpp>
+
+namespace echosim::nccl {
+namespace {
+
+using Json = nlohmann::json;
+constexpr const char* kArchNames[] = {"volta", "ampere", "hopper", "blackwell"};
+
+void read(const Json& json, const char* key, auto& value) {
+    if (const auto it = json.find(key); it != json.end()) it->get_to(value);
+}
+
+void read_latency(const Json& json, const char* key, LatencyTable& table) {
+    const auto it = json.find(key);
+    if (it == json.end()) return;
+    read(*it, "tree", table.tree);
+    read(*it, "ring", table.ring);
+    read(*it, "nvls", table.nvls);
+    read(*it, "nvls_tree", table.nvls_tree);
+    read(*it, "pat", table.pat);
+}
+
+void read_archs(const Json& json, const char* key, auto& table) {
+    const auto it = json.find(key);
+    if (it == json.end()) return;
+    for (std::size_t arch = 0; arch < kArchs; ++arch) read(*it, kArchNames[arch], table[arch]);
+}
+
+void read_tuning(const Json& json, TuningTable& t) {
+    t.version = parse_version(json.at("version").get<std::string>());
+    read_latency(json, "base_latency", t.base);
+    read_latency(json, "nvlink_latency", t.nvlink);
+    read_latency(json, "pci_latency", t.pci);
+    read_latency(json, "net_latency", t.net);
+    read_archs(json, "ll_cap", t.ll_cap);
+    read_archs(json, "ring_ll128_cap", t.ring_ll128_cap);
+    read_archs(json, "tree_ll128_cap", t.tree_ll128_cap);
+    read_archs(json, "tree_simple_cap", t.tree_simple_cap);
+    read_archs(json, "nvls_tree_cap", t.nvls_tree_cap);
+    read_archs(json, "nvls_efficiency", t.nvls_efficiency);
+    read(json, "tree_correction", t.tree_correction);
+    read(json, "max_channels", t.max_channels);
+    read(json, "pat_factor", t.pat_factor);
+    read(json, "ring_ll_share", t.ring_ll_share);
+    read(json, "ring_ll128_one_gpu_factor", t.ring_ll128_one_gpu_factor);
+    read(json, "one_gpu_ring_uses_tree_latency", t.one_gpu_ring_uses_tree_latency);
+    read(json, "inter_steps_count_all_nodes", t.inter_steps_count_all_nodes);
+    read(json, "nvls_by_ratio", t.nvls_by_ratio);
+    read(json, "nvls_gather", t.nvls_gather);
+    read(json, "nvls_channels_blackwell", t.nvls_channels_blackwell);
+}
+
+// Newest first; an entry that names another in "from" starts as a copy of it.
+std::vector<TuningTable> load_tuning() {
+    const Json json = Json::parse(embedded::kNcclTuning);
+    std::vector<TuningTable> tables;
+    for (const Json& entry : json.at("versions")) {
+        TuningTable table;
+        if (entry.contains("from")) {
+            const int from = parse_version(entry.at("from").get<std::string>());
+            const auto base = std::find_if(tables.begin(), tables.end(),
+                                           [&](const TuningTable& t) { return t.version == from; });
+            ECHOSIM_CHECK(base != tables.end(), "nccl_tuning.json: \"from\" names a later entry");
+            table = *base;
+        }
+        read_tuning(entry, table);
+        tables.push_back(table);
+    }
+    return tables;
+}
+
+void read_low_latency(const Json& json, const char* key, LowLatencyLink& link) {
+    const auto& v = json.at(key);
+    link = {v[0], v[1], v[2]};
+}
+
+LinkProfile read_link(const Json& json) {
+    LinkProfile p;
+    json.at("name").get_to(p.name);
+    json.at("gpus").get_to(p.gpus);
+    const std::string arch = json.at("arch");
+    p.arch = static_cast<std::size_t>(std::find(kArchNames, kArchNames + kArchs, arch) - kArchNames);
+    if (json.contains("before")) p.before_version = parse_version(json.at("before").get<std::string>());
+    read(json, "nvlink", p.nvlink);
+    read(json, "latency_scale", p.latency_scale);
+    read(json, "network_scale", p.network_scale);
+    read_low_latency(json, "ll", p.ll);
+    read_low_latency(json, "ll128", p.ll128);
+    const Json& s = json.at("simple");
+    p.simple = {s[0], s[1], s[2], s[3], s[4], s[5]};
+    if (const auto it = json.find("nvls"); it != json.end())
+        p.nvls = {(*it)[0], (*it)[1], (*it)[2], (*it)[3], (*it)[4]};
+    const Json& a = json.at("alltoall");
+    p.all_to_all = {a[0], a[1], a[2], a[3]};
+    p.pair = {json.at("pair")[0], json.at("pair")[1]};
+    read(json, "tree_start", p.tree_start);
+    p.fitted = json.at("provenance") == "fitted";
+    return p;
+}
+
+FabricKind fabric_kind(const std::string& name) {
+    constexpr const char* kNames[] = {"none", "infiniband", "roce", "omnipath", "efa",
+                                      "tcpx", "tcpxo",      "ethernet", "slingshot"};
+    for (std::uint8_t i = 0; i < std::size(kNames); ++i)
+        if (name == kNames[i]) return static_cast<FabricKind>(i);
+    ECHOSIM_CHECK(false, "nccl_links.json: unknown fabric " + name);
+    return FabricKind::none;
+}
+
+FabricProfile read_fabric(const Json& json) {
+    FabricProfile f;
+    f.kind = fabric_kind(json.at("kind"));
+    read(json, "efficiency", f.efficiency);
+    read(json, "hop", f.hop);
+    read(json, "start", f.start);
+    read(json, "ll_rate_per_nic", f.ll_rate_per_nic);
+    read(json, "nic_latency", f.nic_latency_tuner);
+    read(json, "ll128", f.ll128);
+    f.fitted = json.at("provenance") == "fitted";
+    return f;
+}
+
+struct Links {
+    std::vector<LinkProfile> links;
+    std::vector<FabricProfile> fabrics;
+};
+
+Links load_links() {
+    const Json json = Json::parse(embedded::kNcclLinks);
+    Links result;
+    for (const Json& entry : json.at("links")) result.links.push_back(read_link(entry));
+    for (const Json& entry : json.at("fabrics")) result.fabrics.push_back(read_fabric(entry));
+    return result;
+}
+
+const std::vector<TuningTable>& tuning() {
+    static const std::vector<TuningTable> tables = load_tuning();
+    return tables;
+}
+const Links& links() {
+    static const Links data = load_links();
+    return data;
+}
+
+} // namespace
+
+std::size_t tuning_arch(Arch arch) {
+    switch (arch) {
+    case Arch::volta: return 0;
+    case Arch::hopper: return 2;
+    case Arch::blackwell: return 3;
+    case Arch::ampere:
+    case Arch::ada:
+    case Arch::cdna2:
+    case Arch::cdna3:
+    case Arch::cdna4: break;
+    }
+    return 1;
+}
+
+int parse_version(std::string_view text) {
+    if (text.empty()) return tuning().front().version;
+    int major = 0;
+    int minor = 0;
+    const char* const end = text.data() + text.size();
+    const auto first = std::from_chars(text.data(), end, major);
+    if (first.ec == std::errc{} && first.ptr != end && *first.ptr == '.') {
+        const auto second = std::from_chars(first.ptr + 1, end, minor);
+        if (second.ec == std::errc{} && major > 0 && minor >= 0 && minor < 100) return 100 * major + minor;
+    }
+    throw InputError("cluster.nccl", "\"" + std::string(text) + "\" is not a version of NCCL",
+                     "write major.minor, for example \"2.21\"");
+}
+
+const TuningTable& tuning_table(int version) {
+    for (const TuningTable& table : tuning())
+        if (table.version <= version) return table;
+    return tuning().back();
+}
+
+const LinkProfile& link_profile(const Cluster& cluster, int version, bool nvlink) {
+    const std::size_t arch = tuning_arch(cluster.gpu.arch);
+    for (const LinkProfile& p : links().links) {
+        if (p.before_version > 0 && version >= p.before_version) continue;
+        if (nvlink ? p.nvlink > 0 && p.arch == arch : p.nvlink <= 0) return p;
+    }
+    return links().links.back();
+}
+
+const FabricProfile& fabric_profile(FabricKind kind) {
+    for (const FabricProfile& f : links().fabrics)
+        if (f.kind == kind) return f;
+    return links().fabrics.back();
+}
+
+} // namespace echosim::nccl
