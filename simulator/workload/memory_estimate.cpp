@@ -25,8 +25,9 @@ constexpr Bytes kCudaContext = 614_MiB;
 // Channel buffers of a communicator (NCCL: 4 MiB Simple, 4.7 MiB LL128, 0.5 MiB LL a channel and peer; 8
 // channels, two peers).
 constexpr Bytes kNcclPerCommunicator = 147_MiB;
-// cuBLAS workspace of PyTorch, 32 MiB on Hopper.
-constexpr Bytes kGemmWorkspace = 32_MiB;
+// 32 MiB each on Hopper and later: cuBLAS for the forward thread, for the backward thread, and Transformer
+// Engine's own. Ampere takes less (8, 8 and 4 MiB, unless CUBLAS_WORKSPACE_CONFIG says otherwise).
+constexpr Bytes kGemmWorkspace = 96_MiB;
 // Share of the allocated memory that the caching allocator holds without use: 3 to 8 %.
 constexpr double kFragmentation = 0.04;
 
@@ -63,7 +64,8 @@ struct ChunkLoad {
     double kept = 0; // by a micro-batch between forward and backward, without the head
     double head = 0;
     double recomputed = 0;     // brought back while one unit runs backward
-    double head_temporary = 0; // gradient of the logits in the compute type, beside their softmax
+    double head_temporary = 0; // beside the softmax: logits or their gradient in the compute type; with the
+                               // fused cross entropy, which does not work in place, also an fp32 copy
     double layer_temporary = 0;
 };
 
@@ -117,7 +119,8 @@ ChunkLoad chunk_load(const Job& job, int pipeline_rank, int chunk) {
         const double element = std::max(size_of(job.precision.compute), 2.0);
         const double tokens = static_cast<double>(job.model.seq_len) * job.batch.micro / job.parallel.cp;
         load.head = static_cast<double>(saved.head);
-        load.head_temporary = element * tokens * job.model.padded_vocab / job.parallel.tp;
+        const double per_logit = element + (job.kernels.cross_entropy_fusion ? 4 : 0);
+        load.head_temporary = per_logit * tokens * job.model.padded_vocab / job.parallel.tp;
     }
     return load;
 }

@@ -25,20 +25,22 @@ double total_parameters(const Job& job);                             // of the m
 
 // Activation bytes that a forward leaves for its backward, one micro-batch on one rank.
 struct SavedActivations {
-    Bytes layer = 0;            // a decoder layer, as the recompute setting keeps it
+    Bytes layer = 0;            // a decoder layer, as the recompute setting keeps it (full: its share of a unit's input)
     Bytes layer_full = 0;       // a decoder layer with nothing recomputed: live while a recomputed layer runs backward
     Bytes unit_input = 0;       // full recompute: saved input of one unit
     Bytes embedding = 0;        // first stage: dropout mask, indices
     Bytes head = 0;             // last stage: final norm input, logits, loss
 };
 SavedActivations saved_activations(const Job& job);
-// Decoder layers of this chunk that keep everything (block recompute: the ones beyond the first num_layers).
+// Decoder layers of this chunk that keep everything: all without recomputation, with block recomputation the ones
+// beyond the first num_layers, else none. A chunk keeps this many times layer_full, and layer for each other one.
 int layers_without_recompute(const Job& job, int layers_in_chunk);
 
 // A gradient bucket of Megatron's distributed data parallel, in the order in which backward completes them.
 struct GradientBucket {
     std::int64_t elements = 0;       // padded as the distributed optimizer pads it
-    int ready_after_layer = 0;       // layer of the chunk (0 = first) whose backward completes it; -1: embedding backward
+    int ready_after_layer = 0;       // layer of the chunk (0 = first) whose backward completes it; -1: embedding backward;
+                                     // the number of layers of the chunk: backward of the head
 };
 std::vector<GradientBucket> gradient_buckets(const Job& job, int pipeline_rank, int chunk);
 
