@@ -50,6 +50,7 @@ struct Fabric {
     std::vector<FabricLevel> levels;
     bool rail_optimised = true;
     double efficiency = 0.0;       // share of the nominal NIC bandwidth that large messages reach; 0 = default of the kind
+                                   // (the fit of the collective model where it has one, else default_efficiency())
 };
 
 struct Cluster {
@@ -60,7 +61,11 @@ struct Cluster {
     Fabric fabric;
     std::string nccl;              // "2.21"; empty = the newest that the model knows
     std::string source;
+    std::string extras;            // JSON object of the file's keys "sites", "storage", "power", "price"; empty = none
 };
+
+// Share of the nominal NIC bandwidth that large messages reach on a network of this kind (spec A.9 start values).
+double default_efficiency(FabricKind kind);
 
 // Nodes that a job of this many GPUs occupies (rounded up).
 int nodes_for(const Cluster& cluster, int gpus);

@@ -16,7 +16,9 @@
 namespace echosim {
 namespace {
 
-std::string reason(int error) { return std::strerror(error); }
+std::string reason(int error) {
+    return std::strerror(error);
+}
 
 // An open file descriptor, closed at the end of its scope.
 class Descriptor {
@@ -43,7 +45,8 @@ class Temporary {
     Temporary(const Temporary&) = delete;
     Temporary& operator=(const Temporary&) = delete;
     ~Temporary() {
-        if (!kept_) ::unlink(path_.c_str());
+        if (!kept_)
+            ::unlink(path_.c_str());
     }
     void keep() { kept_ = true; }
 
@@ -61,8 +64,10 @@ std::string temporary_name(const std::string& path) {
 int write_all(int fd, std::string_view content) {
     while (!content.empty()) {
         const ssize_t written = ::write(fd, content.data(), content.size());
-        if (written < 0 && errno == EINTR) continue;
-        if (written < 0) return errno;
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written < 0)
+            return errno;
         content.remove_prefix(static_cast<std::size_t>(written));
     }
     return 0;
@@ -73,9 +78,12 @@ std::string read_all(const Descriptor& file, const std::string& path, Bytes max_
     char block[1U << 16U];
     while (true) {
         const ssize_t got = ::read(file.get(), block, sizeof block);
-        if (got < 0 && errno == EINTR) continue;
-        if (got < 0) throw InputError(path, "cannot be read: " + reason(errno));
-        if (got == 0) return text;
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            throw InputError(path, "cannot be read: " + reason(errno));
+        if (got == 0)
+            return text;
         text.append(block, static_cast<std::size_t>(got));
         if (text.size() > max_bytes)
             throw InputError(path, fmt::format("is larger than {}, the most that is read of such a file",
@@ -85,9 +93,11 @@ std::string read_all(const Descriptor& file, const std::string& path, Bytes max_
 
 void write_directly(const std::string& path, std::string_view content) {
     Descriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
-    if (file.get() < 0) throw InputError(path, "cannot be written: " + reason(errno));
+    if (file.get() < 0)
+        throw InputError(path, "cannot be written: " + reason(errno));
     const int error = write_all(file.get(), content);
-    if (error != 0) throw InputError(path, "cannot be written: " + reason(error));
+    if (error != 0)
+        throw InputError(path, "cannot be written: " + reason(error));
 }
 
 [[noreturn]] void refuse_folder(const std::string& path, int error) {
@@ -104,37 +114,49 @@ void write_directly(const std::string& path, std::string_view content) {
 std::string link_target(const std::string& path) {
     std::error_code error;
     const auto target = std::filesystem::weakly_canonical(path, error);
-    return error || !std::filesystem::is_symlink(std::filesystem::symlink_status(path, error)) ? path
-                                                                                               : target.string();
+    return error || !std::filesystem::is_symlink(std::filesystem::symlink_status(path, error))
+               ? path
+               : target.string();
 }
 
 void write_beside(const std::string& path, std::string_view content, const struct stat* replaced) {
     const std::string name = temporary_name(path);
     Descriptor file(::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
-    if (file.get() < 0) refuse_folder(path, errno);
+    if (file.get() < 0)
+        refuse_folder(path, errno);
     Temporary temporary(name);
     int error = write_all(file.get(), content);
-    if (error == 0 && replaced != nullptr && ::fchmod(file.get(), replaced->st_mode & 07777U) != 0) error = errno;
-    if (error == 0 && ::fsync(file.get()) != 0) error = errno;
+    if (error == 0 && replaced != nullptr && ::fchmod(file.get(), replaced->st_mode & 07777U) != 0)
+        error = errno;
+    if (error == 0 && ::fsync(file.get()) != 0)
+        error = errno;
     const int closed = file.close();
-    if (error == 0) error = closed;
-    if (error == 0 && ::rename(name.c_str(), path.c_str()) != 0) error = errno;
-    if (error != 0) throw InputError(path, "cannot be written: " + reason(error));
+    if (error == 0)
+        error = closed;
+    if (error == 0 && ::rename(name.c_str(), path.c_str()) != 0)
+        error = errno;
+    if (error != 0)
+        throw InputError(path, "cannot be written: " + reason(error));
     temporary.keep();
 }
 
 } // namespace
 
 std::string read_text_file(const std::string& path, Bytes max_bytes) {
-    if (path.empty()) throw InputError("", "the file name is empty");
+    if (path.empty())
+        throw InputError("", "the file name is empty");
     struct stat info {};
     if (::stat(path.c_str(), &info) != 0)
-        throw InputError(path, errno == ENOENT ? "there is no such file" : "cannot be read: " + reason(errno));
-    if (S_ISDIR(info.st_mode)) throw InputError(path, "is a folder, not a file");
+        throw InputError(path,
+                         errno == ENOENT ? "there is no such file" : "cannot be read: " + reason(errno));
+    if (S_ISDIR(info.st_mode))
+        throw InputError(path, "is a folder, not a file");
     const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    if (file.get() < 0) throw InputError(path, "cannot be read: " + reason(errno));
+    if (file.get() < 0)
+        throw InputError(path, "cannot be read: " + reason(errno));
     std::string text = read_all(file, path, max_bytes);
-    if (text.empty()) throw InputError(path, "is empty");
+    if (text.empty())
+        throw InputError(path, "is empty");
     const std::size_t nul = text.find('\0');
     if (nul != std::string::npos)
         throw InputError(path, fmt::format("is not a text file: byte {} is NUL", nul));
@@ -142,12 +164,16 @@ std::string read_text_file(const std::string& path, Bytes max_bytes) {
 }
 
 void write_file_atomically(const std::string& path, std::string_view content) {
-    if (path.empty()) throw InputError("", "the file name is empty");
+    if (path.empty())
+        throw InputError("", "the file name is empty");
     struct stat info {};
     const bool exists = ::stat(path.c_str(), &info) == 0;
-    if (exists && S_ISDIR(info.st_mode)) throw InputError(path, "cannot be written: it is a folder");
-    if (exists && !S_ISREG(info.st_mode)) return write_directly(path, content);
-    if (path.back() == '/') throw InputError(path, "cannot be written: it is the name of a folder");
+    if (exists && S_ISDIR(info.st_mode))
+        throw InputError(path, "cannot be written: it is a folder");
+    if (exists && !S_ISREG(info.st_mode))
+        return write_directly(path, content);
+    if (path.back() == '/')
+        throw InputError(path, "cannot be written: it is the name of a folder");
     write_beside(link_target(path), content, exists ? &info : nullptr);
 }
 

@@ -14,8 +14,8 @@ namespace echosim {
 
 constexpr int kMaxJsonDepth = 64;
 
-// Throws InputError "NAME:LINE:COLUMN: message" (both from 1, columns in bytes) for wrong syntax, a duplicate key,
-// more than kMaxJsonDepth levels or a text larger than `max_bytes`.
+// Throws InputError "NAME:LINE:COLUMN: message" (both from 1, columns in bytes) for wrong syntax, a duplicate
+// key, more than kMaxJsonDepth levels or a text larger than `max_bytes`.
 nlohmann::ordered_json parse_json(std::string_view text, const std::string& name, Bytes max_bytes = 64_MiB);
 
 // The same for a file; also throws what read_text_file throws.
@@ -32,8 +32,9 @@ struct Field {
     double max = std::numeric_limits<double>::max();
 };
 
-// Takes the fields of one JSON object by name. Problems (missing key, wrong type, value out of range, unknown key) are
-// appended to `problems`, each with the file and path; a field that is absent or wrong leaves the variable as it was.
+// Takes the fields of one JSON object by name. Problems (missing key, wrong type, value out of range, unknown
+// key) are appended to `problems`, each with the file and path; a field that is absent or wrong leaves the
+// variable as it was.
 //
 //     ObjectReader nics(json, "cluster.json", "node.nics", problems);
 //     nics.read({.key = "count", .required = true, .max = 64}, node.nics.count);
@@ -50,8 +51,8 @@ class ObjectReader {
     void read(const Field& field, Bytes& value);  // "80GiB"
     void read_quantity(const Field& field, Quantity quantity, double& value);
 
-    // The value of the key, marked as taken; nullptr when there is none (a problem when it is required) or, for the
-    // last two, when it is of another type (a problem).
+    // The value of the key, marked as taken; nullptr when there is none (a problem when it is required) or,
+    // for the last two, when it is of another type (a problem).
     const nlohmann::ordered_json* any(const Field& field);
     const nlohmann::ordered_json* object(const Field& field);
     const nlohmann::ordered_json* array(const Field& field);

@@ -12,7 +12,8 @@ constexpr std::size_t kMostSuggestions = 3;
 std::string lower(std::string_view text) {
     std::string out(text);
     for (char& c : out)
-        if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+        if (c >= 'A' && c <= 'Z')
+            c = static_cast<char>(c - 'A' + 'a');
     return out;
 }
 
@@ -22,7 +23,8 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
     std::vector<std::size_t> before(b.size() + 1); // row i - 2
     std::vector<std::size_t> above(b.size() + 1);  // row i - 1
     std::vector<std::size_t> row(b.size() + 1);
-    for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
+    for (std::size_t j = 0; j <= b.size(); ++j)
+        row[j] = j;
     for (std::size_t i = 1; i <= a.size(); ++i) {
         std::swap(before, above);
         std::swap(above, row);
@@ -31,7 +33,8 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
             const std::size_t replace = above[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
             row[j] = std::min({above[j] + 1, row[j - 1] + 1, replace});
             const bool swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
-            if (swapped) row[j] = std::min(row[j], before[j - 2] + 1);
+            if (swapped)
+                row[j] = std::min(row[j], before[j - 2] + 1);
         }
     }
     return row[b.size()];
@@ -49,14 +52,19 @@ std::vector<std::string> nearest(const std::vector<std::string>& candidates, std
             name.size() > wanted.size() ? name.size() - wanted.size() : wanted.size() - name.size();
         if (gap <= limit) {
             const std::size_t distance = edit_distance(wanted, name);
-            if (distance <= limit) close.emplace_back(distance, candidate);
+            if (distance <= limit)
+                close.emplace_back(distance, candidate);
         }
-        if (wanted.size() >= 2 && name.starts_with(wanted)) longer.push_back(candidate);
+        if (wanted.size() >= 2 && name.starts_with(wanted))
+            longer.push_back(candidate);
     }
-    if (close.empty()) return longer.size() == 1 ? longer : std::vector<std::string>{};
-    std::stable_sort(close.begin(), close.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    if (close.empty())
+        return longer.size() == 1 ? longer : std::vector<std::string>{};
+    std::stable_sort(close.begin(), close.end(),
+                     [](const auto& a, const auto& b) { return a.first < b.first; });
     std::vector<std::string> names;
-    for (std::size_t i = 0; i < std::min(close.size(), kMostSuggestions); ++i) names.push_back(close[i].second);
+    for (std::size_t i = 0; i < std::min(close.size(), kMostSuggestions); ++i)
+        names.push_back(close[i].second);
     return names;
 }
 
@@ -70,7 +78,8 @@ std::string did_you_mean(const std::vector<std::string>& candidates, std::string
 std::string join(const std::vector<std::string>& parts, std::string_view separator) {
     std::string text;
     for (const std::string& part : parts) {
-        if (!text.empty()) text += separator;
+        if (!text.empty())
+            text += separator;
         text += part;
     }
     return text;

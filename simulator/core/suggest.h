@@ -8,12 +8,13 @@
 // "Did you mean": which known names are close to what the user wrote.
 namespace echosim {
 
-// Edits (insert, delete, replace, swap of two neighbours) that turn one text into the other: the Damerau-Levenshtein
-// distance with each place edited once (optimal string alignment). "bandwith" -> "bandwidth" 1, "ngpus" -> "gpus" 1.
+// Edits (insert, delete, replace, swap of two neighbours) that turn one text into the other: the
+// Damerau-Levenshtein distance with each place edited once (optimal string alignment). "bandwith" ->
+// "bandwidth" 1, "ngpus" -> "gpus" 1.
 std::size_t edit_distance(std::string_view a, std::string_view b);
 
-// Candidates within `max_distance` edits (1 for texts of up to three characters), nearest first, at most three; else
-// the one candidate that starts with the text, if there is just one. Case is ignored.
+// Candidates within `max_distance` edits (1 for texts of up to three characters), nearest first, at most
+// three; else the one candidate that starts with the text, if there is just one. Case is ignored.
 std::vector<std::string> nearest(const std::vector<std::string>& candidates, std::string_view text,
                                  std::size_t max_distance = 2);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decimal prefixes (k, M, G, T, P) are powers of 1000, binary ones (Ki, Mi, Gi, Ti) powers of 1024 (IEC 80000-13);
-// a bit is 1/8 byte. "b" is a bit and "B" a byte, so that case matters everywhere but in counts.
+// Decimal prefixes (k, M, G, T, P) are powers of 1000, binary ones (Ki, Mi, Gi, Ti) powers of 1024 (IEC
+// 80000-13); a bit is 1/8 byte. "b" is a bit and "B" a byte, so that case matters everywhere but in counts.
 #include "simulator/core/units.h"
 
 #include "simulator/core/error.h"
@@ -30,7 +30,7 @@ constexpr std::array<Unit, 12> kByteUnits = {{{"B", 1},
                                               {"TB", 1e12},
                                               {"PB", 1e15},
                                               {"KiB", kKi},
-                                              {"MiB", kKi * kKi},
+                                              {"MiB", kKi* kKi},
                                               {"GiB", kKi* kKi* kKi},
                                               {"TiB", kKi* kKi* kKi* kKi},
                                               {"PiB", kKi* kKi* kKi* kKi* kKi}}};
@@ -42,7 +42,7 @@ constexpr std::array<Unit, 22> kBandwidthUnits = {{{"B/s", 1},
                                                    {"TB/s", 1e12},
                                                    {"PB/s", 1e15},
                                                    {"KiB/s", kKi},
-                                                   {"MiB/s", kKi * kKi},
+                                                   {"MiB/s", kKi* kKi},
                                                    {"GiB/s", kKi* kKi* kKi},
                                                    {"TiB/s", kKi* kKi* kKi* kKi},
                                                    {"bps", 0.125},
@@ -102,11 +102,15 @@ constexpr Grammar kCount{kCountUnits, 1e18, "a number", "2048, 9_765_625, 300B o
                      fmt::format("\"{}\" is not {}: {}; write {}", text, grammar.what, why, grammar.example));
 }
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_digit(char c) {
+    return c >= '0' && c <= '9';
+}
 
 std::string_view trimmed(std::string_view text) {
-    while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
-    while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
+    while (!text.empty() && text.front() == ' ')
+        text.remove_prefix(1);
+    while (!text.empty() && text.back() == ' ')
+        text.remove_suffix(1);
     return text;
 }
 
@@ -119,28 +123,37 @@ std::string without_separators(std::string_view text, const Grammar& grammar) {
             continue;
         }
         const bool between = i > 0 && i + 1 < text.size() && is_digit(text[i - 1]) && is_digit(text[i + 1]);
-        if (!between) refuse(text, grammar, "an underscore stands between two digits");
+        if (!between)
+            refuse(text, grammar, "an underscore stands between two digits");
     }
     return digits;
 }
 
 double parse(std::string_view text, const Grammar& grammar) {
     const std::string_view body = trimmed(text);
-    if (body.empty()) refuse(text, grammar, "it is empty");
-    if (body.front() == '-') refuse(text, grammar, "it is negative");
-    if (!is_digit(body.front()) && body.front() != '.') refuse(text, grammar, "it does not start with a digit");
+    if (body.empty())
+        refuse(text, grammar, "it is empty");
+    if (body.front() == '-')
+        refuse(text, grammar, "it is negative");
+    if (!is_digit(body.front()) && body.front() != '.')
+        refuse(text, grammar, "it does not start with a digit");
     double number = 0;
     const auto [end, error] = std::from_chars(body.data(), body.data() + body.size(), number);
-    if (error == std::errc::result_out_of_range) refuse(text, grammar, "it is too large or too small");
-    if (error != std::errc()) refuse(text, grammar, "the number cannot be read");
+    if (error == std::errc::result_out_of_range)
+        refuse(text, grammar, "it is too large or too small");
+    if (error != std::errc())
+        refuse(text, grammar, "the number cannot be read");
     const std::string_view unit = trimmed(body.substr(static_cast<std::size_t>(end - body.data())));
     for (const Unit& known : grammar.units) {
-        if (known.name != unit) continue;
+        if (known.name != unit)
+            continue;
         const double value = number * known.scale;
-        if (!std::isfinite(value) || value > grammar.max) refuse(text, grammar, "it is too large");
+        if (!std::isfinite(value) || value > grammar.max)
+            refuse(text, grammar, "it is too large");
         return value;
     }
-    if (unit.empty()) refuse(text, grammar, "the unit is missing");
+    if (unit.empty())
+        refuse(text, grammar, "the unit is missing");
     refuse(text, grammar, fmt::format("the unit \"{}\" is not known (case matters)", unit));
 }
 
@@ -151,18 +164,22 @@ std::string significant(double value, int digits) {
 }
 
 std::string trim_zeros(std::string text) {
-    if (text.find('.') == std::string::npos) return text;
+    if (text.find('.') == std::string::npos)
+        return text;
     text.erase(text.find_last_not_of('0') + 1);
-    if (text.back() == '.') text.pop_back();
+    if (text.back() == '.')
+        text.pop_back();
     return text;
 }
 
 // The largest of the units (ascending) whose value is at least 1 after rounding to three digits.
 std::string scaled(double value, std::span<const Unit> units) {
-    if (!std::isfinite(value)) return fmt::format("{}", value);
+    if (!std::isfinite(value))
+        return fmt::format("{}", value);
     const Unit* chosen = &units.front();
     for (const Unit& unit : units)
-        if (std::abs(value) >= unit.scale * 0.9995) chosen = &unit;
+        if (std::abs(value) >= unit.scale * 0.9995)
+            chosen = &unit;
     return fmt::format("{} {}", significant(value / chosen->scale, 3), chosen->name);
 }
 
@@ -170,27 +187,37 @@ std::string scaled(double value, std::span<const Unit> units) {
 
 Bytes parse_bytes(std::string_view text) {
     const double value = parse(text, kBytes);
-    if (value != std::floor(value) && value < 1e3) refuse(text, kBytes, "it is not a whole number of bytes");
+    if (value != std::floor(value) && value < 1e3)
+        refuse(text, kBytes, "it is not a whole number of bytes");
     return static_cast<Bytes>(std::llround(value));
 }
 
-BytesPerSecond parse_bandwidth(std::string_view text) { return parse(text, kBandwidth); }
-Seconds parse_time(std::string_view text) { return parse(text, kTime); }
-FlopsPerSecond parse_flops(std::string_view text) { return parse(text, kFlops); }
+BytesPerSecond parse_bandwidth(std::string_view text) {
+    return parse(text, kBandwidth);
+}
+Seconds parse_time(std::string_view text) {
+    return parse(text, kTime);
+}
+FlopsPerSecond parse_flops(std::string_view text) {
+    return parse(text, kFlops);
+}
 
 double parse_count(std::string_view text) {
     const std::string digits = without_separators(text, kCount);
     const double value = parse(digits, kCount);
     const double whole = std::round(value);
-    if (std::abs(value - whole) > 1e-12 * value) refuse(text, kCount, "it is not a whole number");
+    if (std::abs(value - whole) > 1e-12 * value)
+        refuse(text, kCount, "it is not a whole number");
     return whole;
 }
 
 std::string format_time(Seconds t) {
     constexpr std::array<Unit, 7> kUnits = {
         {{"ns", 1e-9}, {"us", 1e-6}, {"ms", 1e-3}, {"s", 1}, {"min", 60}, {"h", 3600}, {"d", 86400}}};
-    if (t == 0) return "0 s";
-    if (std::abs(t) >= 60 && std::abs(t) < 300) return significant(t, 3) + " s"; // a long step stays in seconds
+    if (t == 0)
+        return "0 s";
+    if (std::abs(t) >= 60 && std::abs(t) < 300)
+        return significant(t, 3) + " s"; // a long step stays in seconds
     return scaled(t, kUnits);
 }
 
@@ -198,27 +225,32 @@ std::string format_bytes(Bytes b) {
     constexpr std::array<Unit, 6> kUnits = {{{"B", 1},
                                              {"KiB", kKi},
                                              {"MiB", kKi * kKi},
-                                             {"GiB", kKi* kKi* kKi},
-                                             {"TiB", kKi* kKi* kKi* kKi},
-                                             {"PiB", kKi* kKi* kKi* kKi* kKi}}};
-    if (b < 1024) return fmt::format("{} B", b);
+                                             {"GiB", kKi * kKi * kKi},
+                                             {"TiB", kKi * kKi * kKi * kKi},
+                                             {"PiB", kKi * kKi * kKi * kKi * kKi}}};
+    if (b < 1024)
+        return fmt::format("{} B", b);
     return scaled(static_cast<double>(b), kUnits);
 }
 
 std::string format_bandwidth(BytesPerSecond b) {
     constexpr std::array<Unit, 6> kUnits = {
         {{"B/s", 1}, {"kB/s", 1e3}, {"MB/s", 1e6}, {"GB/s", 1e9}, {"TB/s", 1e12}, {"PB/s", 1e15}}};
-    if (b == 0) return "0 B/s";
+    if (b == 0)
+        return "0 B/s";
     return scaled(b, kUnits);
 }
 
 std::string format_count(double v) {
     constexpr std::array<Unit, 4> kUnits = {{{"k", 1e3}, {"M", 1e6}, {"B", 1e9}, {"T", 1e12}}};
-    if (!std::isfinite(v)) return fmt::format("{}", v);
+    if (!std::isfinite(v))
+        return fmt::format("{}", v);
     const Unit* chosen = nullptr;
     for (const Unit& unit : kUnits)
-        if (std::abs(v) >= unit.scale * 0.99995) chosen = &unit;
-    if (chosen == nullptr) return trim_zeros(significant(v, 4));
+        if (std::abs(v) >= unit.scale * 0.99995)
+            chosen = &unit;
+    if (chosen == nullptr)
+        return trim_zeros(significant(v, 4));
     return fmt::format("{} {}", trim_zeros(significant(v / chosen->scale, 4)), chosen->name);
 }
 

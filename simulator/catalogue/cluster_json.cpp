@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simulator/catalogue/cluster.h"
+#include "simulator/catalogue/gpu_reader.h"
+#include "simulator/catalogue/unit_text.h"
+#include "simulator/core/json.h"
+#include "simulator/core/suggest.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cmath>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace echosim {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::string_view kSchema = "echosim.cluster/1";
+constexpr double kMaxBandwidth = 1e15;
+constexpr std::array<std::string_view, 3> kFreeKeys = {"storage", "power", "price"};
+constexpr std::array<FabricKind, 9> kKinds = {
+    FabricKind::none, FabricKind::infiniband, FabricKind::roce,     FabricKind::omnipath, FabricKind::efa,
+    FabricKind::tcpx, FabricKind::tcpxo,      FabricKind::ethernet, FabricKind::slingshot};
+
+// The file and the problems that the readers below share.
+struct Reading {
+    const std::string& file;
+    std::vector<Problem>& problems;
+    ObjectReader object(const Json& json, const std::string& path) const {
+        return {json, file, path, problems};
+    }
+};
+
+int default_pcie_gen(Arch arch) {
+    switch (arch) {
+    case Arch::volta:
+        return 3;
+    case Arch::ampere:
+    case Arch::ada:
+    case Arch::cdna2:
+        return 4;
+    case Arch::hopper:
+    case Arch::blackwell:
+    case Arch::cdna3:
+    case Arch::cdna4:
+        break;
+    }
+    return 5;
+}
+
+void read_gpu_entry(const Reading& in, const Json& json, Gpu& gpu) {
+    if (!json.is_string()) {
+        gpu = read_gpu(json, in.file, "gpu", in.problems);
+        return;
+    }
+    try {
+        gpu = find_gpu(json.get_ref<const std::string&>());
+    } catch (const InputError& error) {
+        Problem problem = error.problems().front();
+        problem.where = in.file + ": gpu";
+        in.problems.push_back(problem);
+    }
+}
+
+void read_nvlink(const Reading& in, const Json& json, const Gpu& gpu, NvLink& nvlink) {
+    ObjectReader reader = in.object(json, "node.nvlink");
+    reader.read_quantity({.key = "bandwidth", .required = true, .max = kMaxBandwidth}, Quantity::bandwidth,
+                         nvlink.bandwidth);
+    if (nvlink.bandwidth > 0 && gpu.nvlink_link_bandwidth > 0)
+        nvlink.links = static_cast<int>(std::lround(nvlink.bandwidth / gpu.nvlink_link_bandwidth));
+    reader.read({.key = "links", .max = 1024}, nvlink.links);
+    reader.read({.key = "switch"}, nvlink.nvswitch);
+    reader.finish();
+    if (nvlink.bandwidth > 0 && nvlink.links == 0)
+        reader.fail("links", "0 links cannot carry a bandwidth: give the number of links of a GPU");
+}
+
+void read_pcie(const Reading& in, const Json& json, Pcie& pcie) {
+    ObjectReader reader = in.object(json, "node.pcie");
+    reader.read({.key = "gen", .min = 1, .max = 7}, pcie.gen);
+    reader.read({.key = "width", .min = 1, .max = 32}, pcie.width);
+    reader.finish();
+}
+
+void read_nics(const Reading& in, const Json& json, Nics& nics) {
+    ObjectReader reader = in.object(json, "node.nics");
+    reader.read({.key = "count", .required = true, .max = 256}, nics.count);
+    reader.read_quantity({.key = "bandwidth", .max = kMaxBandwidth}, Quantity::bandwidth, nics.bandwidth);
+    reader.read_quantity({.key = "latency", .max = 1}, Quantity::time, nics.latency);
+    reader.read({.key = "gpus_per_nic", .min = 1, .max = 256}, nics.gpus_per_nic);
+    reader.finish();
+    if (nics.count > 0 && nics.bandwidth == 0)
+        reader.fail("bandwidth", fmt::format("{} NICs need a bandwidth above 0", nics.count));
+}
+
+void read_node(const Reading& in, const Json& json, const Gpu& gpu, Node& node) {
+    ObjectReader reader = in.object(json, "node");
+    reader.read({.key = "gpus", .required = true, .min = 1, .max = 256}, node.gpus);
+    reader.read({.key = "sockets", .min = 1, .max = 64}, node.sockets);
+    reader.read({.key = "cpu"}, node.cpu);
+    if (const Json* nvlink = reader.object({.key = "nvlink", .required = true}))
+        read_nvlink(in, *nvlink, gpu, node.nvlink);
+    node.pcie.gen = default_pcie_gen(gpu.arch);
+    if (const Json* pcie = reader.object({.key = "pcie"}))
+        read_pcie(in, *pcie, node.pcie);
+    if (const Json* nics = reader.object({.key = "nics"}))
+        read_nics(in, *nics, node.nics);
+    reader.finish();
+}
+
+void read_kind(ObjectReader& reader, FabricKind& kind) {
+    std::string name;
+    reader.read({.key = "kind", .required = true}, name);
+    if (name.empty())
+        return;
+    std::vector<std::string> known;
+    for (const FabricKind candidate : kKinds) {
+        known.emplace_back(to_string(candidate));
+        if (known.back() == name)
+            kind = candidate;
+    }
+    if (std::find(known.begin(), known.end(), name) == known.end())
+        reader.fail("kind", fmt::format("unknown network \"{}\"{}; known: {}", name,
+                                        did_you_mean(known, name), join(known)));
+}
+
+void read_fabric(const Reading& in, const Json& json, Fabric& fabric) {
+    ObjectReader reader = in.object(json, "fabric");
+    read_kind(reader, fabric.kind);
+    if (const Json* levels = reader.array({.key = "levels"})) {
+        if (levels->size() > 8)
+            reader.fail("levels", "more than 8 levels of switches");
+        for (std::size_t i = 0; i < std::min<std::size_t>(levels->size(), 8); ++i) {
+            FabricLevel level;
+            ObjectReader entry = in.object((*levels)[i], fmt::format("fabric.levels.{}", i));
+            entry.read({.key = "radix", .required = true, .min = 2, .max = 65536}, level.radix);
+            entry.read({.key = "oversubscription", .min = 0.1, .max = 1000}, level.oversubscription);
+            entry.read_quantity({.key = "hop_latency", .max = 1}, Quantity::time, level.hop_latency);
+            entry.finish();
+            fabric.levels.push_back(level);
+        }
+    }
+    reader.read({.key = "rail_optimised"}, fabric.rail_optimised);
+    reader.read({.key = "efficiency", .min = 0.01, .max = 1}, fabric.efficiency);
+    reader.finish();
+}
+
+// Keys of the file that the simulation does not use yet: refused where ignoring them would change the answer.
+void read_extras(const Reading& in, ObjectReader& reader, std::string& extras) {
+    Json kept = Json::object();
+    if (const Json* overrides = reader.array({.key = "overrides"});
+        overrides != nullptr && !overrides->empty())
+        reader.fail("overrides", "single GPUs and NICs that differ from the rest are not supported yet");
+    if (const Json* sites = reader.object({.key = "sites"})) {
+        int count = 1;
+        double unused = 0;
+        ObjectReader site = in.object(*sites, "sites");
+        site.read({.key = "count", .min = 1, .max = 1000}, count);
+        site.read_quantity({.key = "bandwidth", .max = kMaxBandwidth}, Quantity::bandwidth, unused);
+        site.read_quantity({.key = "rtt", .max = 10}, Quantity::time, unused);
+        site.finish();
+        if (count > 1)
+            site.fail("count", fmt::format("{} sites: more than one is not supported yet", count));
+        kept["sites"] = *sites;
+    }
+    for (const std::string_view key : kFreeKeys)
+        if (const Json* value = reader.object({.key = key}))
+            kept[std::string(key)] = *value;
+    if (!kept.empty())
+        extras = kept.dump();
+}
+
+bool is_version(const std::string& text) {
+    const bool characters =
+        std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isdigit(c) || c == '.'; });
+    const auto dots = std::count(text.begin(), text.end(), '.');
+    return characters && dots >= 1 && dots <= 2 && text.front() != '.' && text.back() != '.';
+}
+
+void check_whole(const Reading& in, const Cluster& cluster) {
+    const auto fail = [&](const char* path, std::string message) {
+        in.problems.push_back({in.file + ": " + path, std::move(message), {}});
+    };
+    if (cluster.nvlink_domain_nodes > 1 &&
+        (cluster.node.nvlink.bandwidth == 0 || !cluster.node.nvlink.nvswitch))
+        fail("nvlink_domain_nodes",
+             fmt::format("{} nodes cannot share an NVLink domain without an NVLink switch",
+                         cluster.nvlink_domain_nodes));
+    if (!cluster.nccl.empty() && !is_version(cluster.nccl))
+        fail("nccl", fmt::format("\"{}\" is not a version; write for example 2.21 or 2.21.5", cluster.nccl));
+}
+
+Json levels_to_json(const Fabric& fabric) {
+    Json levels = Json::array();
+    for (const FabricLevel& level : fabric.levels)
+        levels.push_back({{"radix", level.radix},
+                          {"oversubscription", level.oversubscription},
+                          {"hop_latency", exact_time(level.hop_latency)}});
+    return levels;
+}
+
+Json node_to_json(const Node& node) {
+    Json json;
+    json["gpus"] = node.gpus;
+    json["sockets"] = node.sockets;
+    json["cpu"] = node.cpu;
+    json["nvlink"] = {{"bandwidth", exact_bandwidth(node.nvlink.bandwidth)},
+                      {"links", node.nvlink.links},
+                      {"switch", node.nvlink.nvswitch}};
+    json["pcie"] = {{"gen", node.pcie.gen}, {"width", node.pcie.width}};
+    json["nics"] = {{"count", node.nics.count},
+                    {"bandwidth", exact_bit_rate(node.nics.bandwidth)},
+                    {"latency", exact_time(node.nics.latency)},
+                    {"gpus_per_nic", node.nics.gpus_per_nic}};
+    return json;
+}
+
+} // namespace
+
+Json cluster_to_json(const Cluster& cluster) {
+    Json json;
+    json["schema"] = kSchema;
+    json["name"] = cluster.name;
+    json["gpu"] = gpu_to_json(cluster.gpu);
+    json["node"] = node_to_json(cluster.node);
+    json["nvlink_domain_nodes"] = cluster.nvlink_domain_nodes;
+    json["fabric"] = {{"kind", to_string(cluster.fabric.kind)},
+                      {"levels", levels_to_json(cluster.fabric)},
+                      {"rail_optimised", cluster.fabric.rail_optimised}};
+    if (cluster.fabric.efficiency > 0)
+        json["fabric"]["efficiency"] = cluster.fabric.efficiency;
+    if (!cluster.nccl.empty())
+        json["nccl"] = cluster.nccl;
+    if (!cluster.source.empty())
+        json["source"] = cluster.source;
+    if (!cluster.extras.empty())
+        json.update(Json::parse(cluster.extras));
+    return json;
+}
+
+Cluster cluster_from_json(const Json& json, const std::string& where) {
+    Cluster cluster;
+    cluster.fabric.kind = FabricKind::none;
+    std::vector<Problem> problems;
+    const Reading in{where, problems};
+    ObjectReader reader = in.object(json, "");
+    std::string schema(kSchema);
+    reader.read({.key = "schema"}, schema);
+    if (schema != kSchema)
+        reader.fail("schema", fmt::format("found \"{}\", expected \"{}\"", schema, kSchema));
+    reader.read({.key = "name", .required = true}, cluster.name);
+    if (const Json* gpu = reader.any({.key = "gpu", .required = true}))
+        read_gpu_entry(in, *gpu, cluster.gpu);
+    if (const Json* node = reader.object({.key = "node", .required = true}))
+        read_node(in, *node, cluster.gpu, cluster.node);
+    reader.read({.key = "nvlink_domain_nodes", .min = 1, .max = 4096}, cluster.nvlink_domain_nodes);
+    const Field fabric_field{.key = "fabric", .required = cluster.node.nics.count > 0};
+    if (const Json* fabric = reader.object(fabric_field))
+        read_fabric(in, *fabric, cluster.fabric);
+    reader.read({.key = "nccl"}, cluster.nccl);
+    reader.read({.key = "source"}, cluster.source);
+    read_extras(in, reader, cluster.extras);
+    reader.finish();
+    check_whole(in, cluster);
+    if (!problems.empty())
+        throw InputError(problems);
+    return cluster;
+}
+
+} // namespace echosim
