@@ -137,9 +137,25 @@ void EventColumns::push_back(const Event& event) {
     provenance.push_back(event.provenance);
 }
 
-Event EventColumns::row(std::size_t index) const {
-    return {start_ns.at(index), dur_ns[index],   NameId{name[index]}, kind[index],      label[index],
-            ext[index],         alone_ns[index], binding_pred[index], provenance[index]};
+void EventColumns::append(const EventView& events) {
+    start_ns.insert(start_ns.end(), events.start_ns.begin(), events.start_ns.end());
+    dur_ns.insert(dur_ns.end(), events.dur_ns.begin(), events.dur_ns.end());
+    name.insert(name.end(), events.name.begin(), events.name.end());
+    kind.insert(kind.end(), events.kind.begin(), events.kind.end());
+    label.insert(label.end(), events.label.begin(), events.label.end());
+    ext.insert(ext.end(), events.ext.begin(), events.ext.end());
+    alone_ns.insert(alone_ns.end(), events.alone_ns.begin(), events.alone_ns.end());
+    binding_pred.insert(binding_pred.end(), events.binding_pred.begin(), events.binding_pred.end());
+    provenance.insert(provenance.end(), events.provenance.begin(), events.provenance.end());
+}
+
+EventView EventColumns::view() const {
+    return {start_ns, dur_ns, name, kind, label, ext, alone_ns, binding_pred, provenance};
+}
+
+Event EventView::row(std::size_t index) const {
+    return {start_ns[index], dur_ns[index],   NameId{name[index]}, kind[index],      label[index],
+            ext[index],      alone_ns[index], binding_pred[index], provenance[index]};
 }
 
 std::uint64_t Trace::event_count() const {

@@ -6,6 +6,7 @@
 #include "traces/string_pool.h"
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -100,6 +101,22 @@ struct Event {
     bool operator==(const Event&) const = default;
 };
 
+// Columns of equal length that somebody else owns: an EventColumns, or a chunk of a mapped file.
+struct EventView {
+    std::span<const TimeNs> start_ns;
+    std::span<const TimeNs> dur_ns;
+    std::span<const std::uint32_t> name;
+    std::span<const EventKind> kind;
+    std::span<const std::uint32_t> label;
+    std::span<const std::uint32_t> ext;
+    std::span<const TimeNs> alone_ns;
+    std::span<const std::uint64_t> binding_pred;
+    std::span<const Provenance> provenance;
+
+    std::size_t size() const { return start_ns.size(); }
+    Event row(std::size_t index) const;
+};
+
 // The events of one stream in columns of equal length.
 struct EventColumns {
     std::vector<TimeNs> start_ns;
@@ -115,7 +132,9 @@ struct EventColumns {
     std::size_t size() const { return start_ns.size(); }
     void reserve(std::size_t events);
     void push_back(const Event& event);
-    Event row(std::size_t index) const;
+    void append(const EventView& events);
+    EventView view() const;
+    Event row(std::size_t index) const { return view().row(index); }
     bool operator==(const EventColumns&) const = default;
 };
 
@@ -163,9 +182,22 @@ struct Trace {
     bool operator==(const Trace&) const = default;
 };
 
-// Every index inside the trace names an existing row, columns have equal lengths and are sorted by start.
-// Throws InputError(where, ...) naming the first thing that is wrong.
+// Sizes of the tables that events point into.
+struct TableSizes {
+    std::uint64_t strings = 0;
+    std::uint64_t labels = 0;
+    std::uint64_t comm_ops = 0;
+    std::vector<std::uint64_t> stream_events;
+};
+TableSizes table_sizes(const Trace& trace);
+
+// Every index names an existing row, every enumerator is known, times are not negative durations and are
+// sorted by start, columns have equal lengths. Throws InputError(where, ...) naming the first thing that is
+// wrong.
 void check_trace(const Trace& trace, const std::string& where);
+void check_tables(const Trace& trace, const TableSizes& sizes,
+                  const std::string& where); // all but the events
+void check_events(const EventView& events, const TableSizes& sizes, const std::string& where);
 
 // Fills a Trace event by event, in any order. References returned by add_event stay valid as arguments of the
 // builder until finish(), which sorts each stream by start (equal starts keep their order) and renumbers
