@@ -6,9 +6,9 @@
 
 namespace echosim {
 
-// One collective as a rank calls it. `bytes` counts as nccl-tests prints the size: all_reduce count x element,
-// all_gather the receive buffer, reduce_scatter and all_to_all the send buffer, broadcast the buffer, send_recv the
-// message of one direction.
+// One collective as a rank calls it. `bytes` counts as nccl-tests prints the size: all_reduce count x
+// element, all_gather the receive buffer, reduce_scatter and all_to_all the send buffer, broadcast the
+// buffer, send_recv the message of one direction.
 struct Collective {
     CollectiveKind kind = CollectiveKind::all_reduce;
     Bytes bytes = 0;
@@ -18,18 +18,19 @@ struct Collective {
 
 // What it costs alone, and what it occupies while it runs (interference and contention need that).
 struct CommCost {
-    Seconds time = 0;               // on the device, from the last member's arrival to the end
+    Seconds time = 0; // on the device, from the last member's arrival to the end
     Algorithm algorithm = Algorithm::ring;
     Protocol protocol = Protocol::simple;
-    int channels = 0;               // = CTAs held on each member GPU
-    double nvlink_bytes = 0;        // sent by one GPU over NVLink (or PCIe inside a node)
-    double nic_bytes = 0;           // sent by one GPU's share of the NICs
-    double hbm_bytes = 0;           // HBM traffic on one GPU
-    double bus_bandwidth = 0;       // bytes/s, as nccl-tests defines busbw
+    int channels = 0;         // = CTAs held on each member GPU
+    double nvlink_bytes = 0;  // sent by one GPU over NVLink (or PCIe inside a node)
+    double nic_bytes = 0;     // sent by one GPU's share of the NICs
+    double hbm_bytes = 0;     // HBM traffic on one GPU
+    double bus_bandwidth = 0; // bytes/s, as nccl-tests defines busbw
     Provenance provenance = Provenance::assumed;
 };
 
-// The seam between the graph and any model of collectives. Implementations are thread-safe and have no visible state.
+// The seam between the graph and any model of collectives. Implementations are thread-safe and have no
+// visible state.
 class CollectiveModel {
   public:
     virtual ~CollectiveModel() = default;

@@ -5,8 +5,8 @@
 
 namespace echosim::nccl {
 
-// What NCCL's graph search finds: `channels` rings (trees, NVLS heads) of `intra` GB/s inside a node and `inter`
-// between nodes.
+// What NCCL's graph search finds: `channels` rings (trees, NVLS heads) of `intra` GB/s inside a node and
+// `inter` between nodes.
 struct SearchGraph {
     int channels = 0;
     double intra = 0;
@@ -18,21 +18,21 @@ struct GroupSystem {
     GroupGeometry group;
     int ranks = 1;
     int nodes = 1;
-    int local = 1;               // GPUs a node; the minimum where nodes differ, as NCCL does
+    int local = 1; // GPUs a node; the minimum where nodes differ, as NCCL does
     std::size_t arch = 0;
     int version = 0;
     bool nvlink = false;
     bool nvswitch = false;
     bool amd_cpu = false;
     bool ll128 = false;
-    double path = 0;             // best path from GPU to GPU of the node
-    double total = 0;            // all links of one GPU
-    double nic = 0;              // one NIC behind its PCIe link
+    double path = 0;  // best path from GPU to GPU of the node
+    double total = 0; // all links of one GPU
+    double nic = 0;   // one NIC behind its PCIe link
     int nics = 0;
-    double link_share = 1;       // share of a GPU's NVLinks that leads to members of the group
-    double nic_rate = 0;         // GB/s that large messages reach, of the group's share of one node's NICs
+    double link_share = 1; // share of a GPU's NVLinks that leads to members of the group
+    double nic_rate = 0;   // GB/s that large messages reach, of the group's share of one node's NICs
     SearchGraph ring;
-    SearchGraph nvls;            // channels 0: not available
+    SearchGraph nvls; // channels 0: not available
     int ring_ctas = 0;
     int nvls_ctas = 0;
 };

@@ -23,7 +23,8 @@ constexpr std::size_t kKinds = 9;
 struct GeometryHash {
     std::size_t operator()(const GroupGeometry& g) const {
         std::size_t h = static_cast<std::size_t>(g.ranks);
-        for (const int v : {g.nodes, g.min_ranks_per_node, g.max_ranks_per_node, g.nics_per_node, g.nvlink ? 1 : 0})
+        for (const int v :
+             {g.nodes, g.min_ranks_per_node, g.max_ranks_per_node, g.nics_per_node, g.nvlink ? 1 : 0})
             h = h * 1000003U + static_cast<std::size_t>(v);
         return h;
     }
@@ -45,15 +46,18 @@ bool is_point_to_point(CollectiveKind kind) {
 double bus_factor(CollectiveKind kind, int ranks) {
     const double n = ranks;
     switch (kind) {
-    case CollectiveKind::all_reduce: return 2 * (n - 1) / n;
+    case CollectiveKind::all_reduce:
+        return 2 * (n - 1) / n;
     case CollectiveKind::all_gather:
     case CollectiveKind::reduce_scatter:
     case CollectiveKind::all_to_all:
     case CollectiveKind::gather:
-    case CollectiveKind::scatter: return (n - 1) / n;
+    case CollectiveKind::scatter:
+        return (n - 1) / n;
     case CollectiveKind::broadcast:
     case CollectiveKind::reduce:
-    case CollectiveKind::send_recv: break;
+    case CollectiveKind::send_recv:
+        break;
     }
     return 1;
 }
@@ -63,19 +67,21 @@ struct Volumes {
     double far = 0;
 };
 
-// Bytes that an average GPU sends: rings pass the bus volume on every hop, N of the n hops leave the node; trees send
-// each byte up and down once, within a node along a chain.
+// Bytes that an average GPU sends: rings pass the bus volume on every hop, N of the n hops leave the node;
+// trees send each byte up and down once, within a node along a chain.
 Volumes volumes(const Collective& c, Algorithm algorithm, const GroupSystem& s) {
     const double bytes = static_cast<double>(c.bytes);
     const double n = s.ranks;
     const double nodes = s.nodes;
-    if (c.kind == CollectiveKind::send_recv) return s.nodes > 1 ? Volumes{0, bytes} : Volumes{bytes, 0};
+    if (c.kind == CollectiveKind::send_recv)
+        return s.nodes > 1 ? Volumes{0, bytes} : Volumes{bytes, 0};
     if (is_point_to_point(c.kind)) {
         const double m = n / nodes;
         const double far = bytes * (n - m) / n;
         return {bytes * (m - 1) / n + (s.nvlink ? far * (m - 1) / m : 0), far};
     }
-    if (algorithm == Algorithm::nvls) return {bytes, 0};
+    if (algorithm == Algorithm::nvls)
+        return {bytes, 0};
     if (algorithm == Algorithm::tree || algorithm == Algorithm::nvls_tree) {
         const double far = 2 * (nodes - 1) / n * bytes;
         const double near = algorithm == Algorithm::tree ? 2 * (n - nodes) / n * bytes : bytes;
@@ -88,8 +94,8 @@ Volumes volumes(const Collective& c, Algorithm algorithm, const GroupSystem& s) 
     return {sent * (1 - far_share), sent * far_share};
 }
 
-// Reads and writes of one GPU's memory: each step of a ring reads what it sends and writes what it receives; a
-// reduction reads its own operand too; a copy out of place reads and writes the rank's part.
+// Reads and writes of one GPU's memory: each step of a ring reads what it sends and writes what it receives;
+// a reduction reads its own operand too; a copy out of place reads and writes the rank's part.
 double hbm_volume(const Collective& c, const Volumes& v, int ranks) {
     const double moved = v.near + v.far;
     const bool reduces = c.kind == CollectiveKind::all_reduce || c.kind == CollectiveKind::reduce_scatter ||
@@ -107,7 +113,8 @@ class NcclModel final : public CollectiveModel {
         CommCost cost;
         const GroupPlan& plan = plan_of(group);
         cost.provenance = plan.timing.provenance;
-        if (group.ranks < 2 || c.bytes == 0) return cost;
+        if (group.ranks < 2 || c.bytes == 0)
+            return cost;
         const GroupSystem& s = plan.system;
         const auto& entries = plan.entries[static_cast<std::size_t>(c.kind)];
         const double bytes = static_cast<double>(c.bytes);
@@ -138,7 +145,8 @@ class NcclModel final : public CollectiveModel {
         const int pool = s.nvlink || s.nodes > 1 ? 32 : 8;
         int per_peer = s.nodes > 1 ? (s.version >= 230 ? static_cast<int>(std::ceil(s.nic / 14)) : 2)
                                    : (s.nvlink ? pool : 2);
-        const double message = static_cast<double>(c.bytes) / (c.kind == CollectiveKind::send_recv ? 1 : s.ranks);
+        const double message =
+            static_cast<double>(c.bytes) / (c.kind == CollectiveKind::send_recv ? 1 : s.ranks);
         per_peer = std::clamp(static_cast<int>(message / 65536), 1, std::max(1, per_peer));
         const int peers = c.kind == CollectiveKind::send_recv ? 1 : s.ranks - 1;
         return static_cast<int>(std::min<long>(pool, static_cast<long>(per_peer) * peers));
@@ -147,7 +155,8 @@ class NcclModel final : public CollectiveModel {
     const GroupPlan& plan_of(const GroupGeometry& group) const {
         {
             const std::shared_lock lock(mutex_);
-            if (const auto it = plans_.find(group); it != plans_.end()) return *it->second;
+            if (const auto it = plans_.find(group); it != plans_.end())
+                return *it->second;
         }
         auto plan = std::make_unique<GroupPlan>();
         plan->system = nccl::group_system(cluster_, group, version_);

@@ -7,8 +7,9 @@
 
 namespace echosim {
 
-// The white-box model of NCCL for one cluster: which algorithm, protocol and channels NCCL chooses (nccl_tuner.h),
-// and how long they take (nccl_timing.h). `calibration` is a file made by `echosim calibrate collectives`, or empty.
+// The white-box model of NCCL for one cluster: which algorithm, protocol and channels NCCL chooses
+// (nccl_tuner.h), and how long they take (nccl_timing.h). `calibration` is a file made by `echosim calibrate
+// collectives`, or empty.
 std::unique_ptr<CollectiveModel> make_nccl_model(const Cluster& cluster, const std::string& calibration = {});
 
 } // namespace echosim

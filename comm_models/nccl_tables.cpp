@@ -15,12 +15,14 @@ using Json = nlohmann::json;
 constexpr const char* kArchNames[] = {"volta", "ampere", "hopper", "blackwell"};
 
 void read(const Json& json, const char* key, auto& value) {
-    if (const auto it = json.find(key); it != json.end()) it->get_to(value);
+    if (const auto it = json.find(key); it != json.end())
+        it->get_to(value);
 }
 
 void read_latency(const Json& json, const char* key, LatencyTable& table) {
     const auto it = json.find(key);
-    if (it == json.end()) return;
+    if (it == json.end())
+        return;
     read(*it, "tree", table.tree);
     read(*it, "ring", table.ring);
     read(*it, "nvls", table.nvls);
@@ -30,8 +32,10 @@ void read_latency(const Json& json, const char* key, LatencyTable& table) {
 
 void read_archs(const Json& json, const char* key, auto& table) {
     const auto it = json.find(key);
-    if (it == json.end()) return;
-    for (std::size_t arch = 0; arch < kArchs; ++arch) read(*it, kArchNames[arch], table[arch]);
+    if (it == json.end())
+        return;
+    for (std::size_t arch = 0; arch < kArchs; ++arch)
+        read(*it, kArchNames[arch], table[arch]);
 }
 
 void read_tuning(const Json& json, TuningTable& t) {
@@ -88,10 +92,13 @@ LinkProfile read_link(const Json& json) {
     json.at("gpus").get_to(p.gpus);
     const std::string arch = json.at("arch");
     p.arch = static_cast<std::size_t>(std::find(kArchNames, kArchNames + kArchs, arch) - kArchNames);
-    if (json.contains("before")) p.before_version = parse_version(json.at("before").get<std::string>());
+    if (json.contains("before"))
+        p.before_version = parse_version(json.at("before").get<std::string>());
     read(json, "nvlink", p.nvlink);
-    read(json, "latency_scale", p.latency_scale);
-    read(json, "network_scale", p.network_scale);
+    read(json, "pcie_shares", p.pcie_shares);
+    read(json, "ll_per_rank", p.ll_per_rank);
+    read(json, "ll_network", p.ll_network);
+    read(json, "hop_offset", p.hop_offset);
     read_low_latency(json, "ll", p.ll);
     read_low_latency(json, "ll128", p.ll128);
     const Json& s = json.at("simple");
@@ -99,18 +106,18 @@ LinkProfile read_link(const Json& json) {
     if (const auto it = json.find("nvls"); it != json.end())
         p.nvls = {(*it)[0], (*it)[1], (*it)[2], (*it)[3], (*it)[4]};
     const Json& a = json.at("alltoall");
-    p.all_to_all = {a[0], a[1], a[2], a[3]};
+    p.all_to_all = {a[0], a[1], a[2], a[3], a[4], a[5]};
     p.pair = {json.at("pair")[0], json.at("pair")[1]};
-    read(json, "tree_start", p.tree_start);
     p.fitted = json.at("provenance") == "fitted";
     return p;
 }
 
 FabricKind fabric_kind(const std::string& name) {
-    constexpr const char* kNames[] = {"none", "infiniband", "roce", "omnipath", "efa",
+    constexpr const char* kNames[] = {"none", "infiniband", "roce",     "omnipath", "efa",
                                       "tcpx", "tcpxo",      "ethernet", "slingshot"};
     for (std::uint8_t i = 0; i < std::size(kNames); ++i)
-        if (name == kNames[i]) return static_cast<FabricKind>(i);
+        if (name == kNames[i])
+            return static_cast<FabricKind>(i);
     ECHOSIM_CHECK(false, "nccl_links.json: unknown fabric " + name);
     return FabricKind::none;
 }
@@ -122,6 +129,7 @@ FabricProfile read_fabric(const Json& json) {
     read(json, "hop", f.hop);
     read(json, "start", f.start);
     read(json, "ll_rate_per_nic", f.ll_rate_per_nic);
+    read(json, "ll_growth", f.ll_growth);
     read(json, "nic_latency", f.nic_latency_tuner);
     read(json, "ll128", f.ll128);
     f.fitted = json.at("provenance") == "fitted";
@@ -136,8 +144,10 @@ struct Links {
 Links load_links() {
     const Json json = Json::parse(embedded::kNcclLinks);
     Links result;
-    for (const Json& entry : json.at("links")) result.links.push_back(read_link(entry));
-    for (const Json& entry : json.at("fabrics")) result.fabrics.push_back(read_fabric(entry));
+    for (const Json& entry : json.at("links"))
+        result.links.push_back(read_link(entry));
+    for (const Json& entry : json.at("fabrics"))
+        result.fabrics.push_back(read_fabric(entry));
     return result;
 }
 
@@ -152,29 +162,40 @@ const Links& links() {
 
 } // namespace
 
+bool fits(const LinkProfile& profile, std::string_view gpu) {
+    return std::any_of(profile.gpus.begin(), profile.gpus.end(),
+                       [&](const std::string& name) { return gpu.substr(0, name.size()) == name; });
+}
+
 std::size_t tuning_arch(Arch arch) {
     switch (arch) {
-    case Arch::volta: return 0;
-    case Arch::hopper: return 2;
-    case Arch::blackwell: return 3;
+    case Arch::volta:
+        return 0;
+    case Arch::hopper:
+        return 2;
+    case Arch::blackwell:
+        return 3;
     case Arch::ampere:
     case Arch::ada:
     case Arch::cdna2:
     case Arch::cdna3:
-    case Arch::cdna4: break;
+    case Arch::cdna4:
+        break;
     }
     return 1;
 }
 
 int parse_version(std::string_view text) {
-    if (text.empty()) return tuning().front().version;
+    if (text.empty())
+        return tuning().front().version;
     int major = 0;
     int minor = 0;
     const char* const end = text.data() + text.size();
     const auto first = std::from_chars(text.data(), end, major);
     if (first.ec == std::errc{} && first.ptr != end && *first.ptr == '.') {
         const auto second = std::from_chars(first.ptr + 1, end, minor);
-        if (second.ec == std::errc{} && major > 0 && minor >= 0 && minor < 100) return 100 * major + minor;
+        if (second.ec == std::errc{} && major > 0 && minor >= 0 && minor < 100)
+            return 100 * major + minor;
     }
     throw InputError("cluster.nccl", "\"" + std::string(text) + "\" is not a version of NCCL",
                      "write major.minor, for example \"2.21\"");
@@ -182,22 +203,26 @@ int parse_version(std::string_view text) {
 
 const TuningTable& tuning_table(int version) {
     for (const TuningTable& table : tuning())
-        if (table.version <= version) return table;
+        if (table.version <= version)
+            return table;
     return tuning().back();
 }
 
 const LinkProfile& link_profile(const Cluster& cluster, int version, bool nvlink) {
     const std::size_t arch = tuning_arch(cluster.gpu.arch);
     for (const LinkProfile& p : links().links) {
-        if (p.before_version > 0 && version >= p.before_version) continue;
-        if (nvlink ? p.nvlink > 0 && p.arch == arch : p.nvlink <= 0) return p;
+        if (p.before_version > 0 && version >= p.before_version)
+            continue;
+        if (nvlink ? p.nvlink > 0 && p.arch == arch : p.nvlink <= 0 && fits(p, cluster.gpu.name))
+            return p;
     }
     return links().links.back();
 }
 
 const FabricProfile& fabric_profile(FabricKind kind) {
     for (const FabricProfile& f : links().fabrics)
-        if (f.kind == kind) return f;
+        if (f.kind == kind)
+            return f;
     return links().fabrics.back();
 }
 

@@ -4,60 +4,85 @@
 #include <algorithm>
 #include <cmath>
 
-// Time of one collective alone: pipelined rings, trees and NVLS as closed forms (docs/models.md). Microseconds and
-// GB/s (1 GB/s = 1000 bytes/us).
+// Time of one collective alone: pipelined rings, trees and NVLS as closed forms (docs/models.md).
+// Microseconds and GB/s (1 GB/s = 1000 bytes/us).
 namespace echosim::nccl {
 namespace {
 
 constexpr double kPerUs = 1000.0;            // bytes/us of 1 GB/s
 constexpr double kChunk = 2.0 * 1024 * 1024; // ring Simple: 4 of the 8 steps of a 4 MiB buffer
 constexpr double kSlices = 2;
-constexpr double kCopyPerCta = 40;           // GB/s of local copy that one CTA reaches
+constexpr double kTreeStep = 0.45; // of a ring step: a tree passes messages on without the ring's hand-over
+constexpr double kCopyPerCta = 40; // GB/s of local copy that one CTA reaches
 
-int log2_floor(int n) { return n > 1 ? std::ilogb(static_cast<double>(n)) : 0; }
+int log2_floor(int n) {
+    return n > 1 ? std::ilogb(static_cast<double>(n)) : 0;
+}
 
 double steps_of(CollectiveKind kind, int ranks) {
     return kind == CollectiveKind::all_reduce ? 2.0 * (ranks - 1) : ranks - 1.0;
 }
 
 // Rate of `ranks` GPUs over PCIe relative to the fitted pair (PCIe Gen4 x16).
-double pcie_scale(const Cluster& cluster, int ranks) {
+double pcie_scale(const Cluster& cluster, const LinkProfile& link, int ranks) {
     const Pcie& pcie = cluster.node.pcie;
     const double width = pcie.gen > 0 ? std::exp2(pcie.gen - 4) * pcie.width / 16.0 : 1;
-    if (ranks <= 2) return width;
-    return width * (ranks <= 4 ? 0.27 : 0.1);
+    if (ranks <= 2)
+        return width;
+    return width * link.pcie_shares[ranks <= 4 ? 0 : 1];
 }
 
 // Share of the steps of a ring that cross the network.
 double network_steps(CollectiveKind kind, const GroupSystem& s) {
-    if (s.nodes < 2) return 0;
+    if (s.nodes < 2)
+        return 0;
     return kind == CollectiveKind::all_reduce ? 2.0 * (s.nodes - 1) : s.nodes - 1.0;
 }
 
 double hop(const GroupTiming& t, Protocol protocol) {
-    return t.fabric.hop[static_cast<std::size_t>(protocol)] * t.link.network_scale + t.hop_extra;
+    return t.fabric.hop[static_cast<std::size_t>(protocol)] +
+           t.link.hop_offset[static_cast<std::size_t>(protocol)] + t.hop_extra;
+}
+// A network hop of LL grows with the message: the proxy posts it in ever more pieces (some 2 us a doubling
+// above 4 KiB in the tables of 2 and 16 GPUs).
+double low_latency_hop(const GroupTiming& t, Protocol protocol, double message) {
+    const double growth = protocol == Protocol::ll ? t.fabric.ll_growth * std::log2(1 + message / 4096) : 0;
+    return hop(t, protocol) + growth;
 }
 double network_start(const GroupSystem& s, const GroupTiming& t) {
-    return s.nodes > 1 ? t.fabric.start * t.link.network_scale : 0;
+    return s.nodes > 1 ? t.fabric.start : 0;
+}
+
+// Flags take half of an LL message and 1/16 of an LL128 one; LL128 reaches three quarters of a NIC.
+double network_rate(Protocol protocol, const GroupSystem& s, const GroupTiming& t) {
+    if (protocol == Protocol::simple)
+        return s.nic_rate;
+    if (protocol == Protocol::ll128)
+        return 0.75 * s.nic_rate;
+    const double rate = std::min(0.5 * s.nic_rate, t.fabric.ll_rate_per_nic * s.nics);
+    return t.link.ll_network > 0 ? std::min(rate, t.link.ll_network) : rate;
+}
+
+double low_latency_rate(Protocol protocol, const GroupSystem& s, const GroupTiming& t) {
+    const bool ll = protocol == Protocol::ll;
+    double rate = (ll ? t.link.ll.bandwidth : t.link.ll128.bandwidth) * t.intra_scale;
+    if (ll && t.link.ll_per_rank > 0)
+        rate = std::min(rate, t.link.ll_per_rank * s.ranks);
+    return s.nodes > 1 ? std::min(rate, network_rate(protocol, s, t)) : rate;
 }
 
 double low_latency_ring(const Collective& c, Protocol protocol, const GroupSystem& s, const GroupTiming& t) {
     const LowLatencyLink& link = protocol == Protocol::ll ? t.link.ll : t.link.ll128;
     const double steps = steps_of(c.kind, s.ranks);
     const double far = network_steps(c.kind, s);
-    double rate = link.bandwidth * t.intra_scale;
-    if (s.nodes > 1) {
-        const double share = protocol == Protocol::ll ? 0.5 : 15.0 / 16;
-        rate = std::min(rate, s.nic_rate * share);
-        if (protocol == Protocol::ll) rate = std::min(rate, t.fabric.ll_rate_per_nic * s.ring.channels);
-    }
-    const double volume = static_cast<double>(c.bytes) * steps / s.ranks;
-    return link.start + network_start(s, t) + (steps - far) * link.step + far * hop(t, protocol) +
-           volume / (rate * kPerUs);
+    const double rate = low_latency_rate(protocol, s, t);
+    const double bytes = static_cast<double>(c.bytes);
+    return link.start + network_start(s, t) + (steps - far) * link.step +
+           far * low_latency_hop(t, protocol, bytes / s.ranks) + bytes * steps / s.ranks / (rate * kPerUs);
 }
 
-// A ring of n stations holds n x 2 slices in flight; a slot takes the slowest hop, or the circulation time of a
-// slice over the slices in flight.
+// A ring of n stations holds n x 2 slices in flight; a slot takes the slowest hop, or the circulation time of
+// a slice over the slices in flight.
 struct Ring {
     double near_hops, far_hops, near_latency, far_latency, near_rate, far_rate, slot;
 
@@ -66,12 +91,14 @@ struct Ring {
         const double far = far_hops > 0 ? slice / (far_rate * kPerUs) : 0;
         const double hops = near_hops + far_hops;
         double slowest = near_hops > 0 ? near + slot : 0;
-        if (far_hops > 0) slowest = std::max(slowest, far + slot);
+        if (far_hops > 0)
+            slowest = std::max(slowest, far + slot);
         const double round = near_hops * (near_latency + near) + far_hops * (far_latency + far);
         return std::max(slowest, round / (hops * kSlices));
     }
     double drain(double slice) const {
-        if (far_hops > 0) return far_latency + slice / (far_rate * kPerUs);
+        if (far_hops > 0)
+            return far_latency + slice / (near_rate * kPerUs); // a message is cut through, not stored
         return near_latency + slice / (near_rate * kPerUs);
     }
 };
@@ -81,9 +108,12 @@ Ring ring_of(const GroupSystem& s, const GroupTiming& t, double ctas) {
     ring.far_hops = s.nodes > 1 ? s.nodes : 0;
     ring.near_hops = s.ranks - ring.far_hops;
     ring.near_latency = t.link.simple.hop;
-    ring.near_rate = t.link.simple.bandwidth * t.intra_scale / ctas;
+    // With few CTAs each reaches up to half more than its share of the links.
+    const double full = s.arch == 3 ? 32 : 24;
+    ring.near_rate = t.link.simple.bandwidth * t.intra_scale * std::min(1 / ctas, 1.5 / full);
     ring.slot = t.link.simple.slot;
-    if (s.nodes < 2) return ring;
+    if (s.nodes < 2)
+        return ring;
     ring.far_latency = hop(t, Protocol::simple);
     ring.far_rate = s.nic_rate / ctas;
     // A connection never has more than its 8 buffer steps (4 MiB) under way in a round trip.
@@ -100,7 +130,8 @@ double simple_ring(const Collective& c, const GroupSystem& s, const GroupTiming&
     const double full = std::floor(shard / kChunk);
     const double rest = shard - full * kChunk;
     double time = full * steps * kSlices * ring.per_slice(kChunk / kSlices);
-    if (rest > 0 || full == 0) time += steps * kSlices * ring.per_slice(rest / kSlices);
+    if (rest > 0 || full == 0)
+        time += steps * kSlices * ring.per_slice(rest / kSlices);
     const double drain = ring.drain((full > 0 ? kChunk : rest) / kSlices);
     double copy = 0;
     if (!c.in_place) {
@@ -119,9 +150,9 @@ double chain(const Collective& c, Protocol protocol, const GroupSystem& s, const
     const double bytes = static_cast<double>(c.bytes);
     if (protocol != Protocol::simple) {
         const LowLatencyLink& link = protocol == Protocol::ll ? t.link.ll : t.link.ll128;
-        double rate = link.bandwidth * t.intra_scale;
-        if (far > 0) rate = std::min(rate, s.nic_rate * (protocol == Protocol::ll ? 0.5 : 0.9));
-        return link.start + network_start(s, t) + near * link.step + far * hop(t, protocol) + bytes / (rate * kPerUs);
+        const double rate = low_latency_rate(protocol, s, t);
+        return link.start + network_start(s, t) + near * link.step + far * hop(t, protocol) +
+               bytes / (rate * kPerUs);
     }
     const double ctas = s.ring_ctas;
     const Ring ring = ring_of(s, t, ctas);
@@ -135,48 +166,50 @@ double chain(const Collective& c, Protocol protocol, const GroupSystem& s, const
     return t.link.simple.start + network_start(s, t) + fill + bytes / (rate * kPerUs);
 }
 
-// Double binary tree over the nodes with a chain inside each: up and down, u = 1 of the NIC's rate for two nodes and
-// 2 for more (an interior node has one parent and two children in one tree and is a leaf of the other).
+// Double binary tree over the nodes with a chain inside each: up and down, u = 1 of the NIC's rate for two
+// nodes and 2 for more (an interior node has one parent and two children in one tree and is a leaf of the
+// other).
 double tree(const Collective& c, Protocol protocol, const GroupSystem& s, const GroupTiming& t) {
-    const auto p = static_cast<std::size_t>(protocol);
     const bool simple = protocol == Protocol::simple;
-    const LowLatencyLink& low = protocol == Protocol::ll ? t.link.ll : t.link.ll128;
-    const double start = simple ? t.link.simple.start : low.start;
-    const double near_step = simple ? t.link.simple.hop : low.step;
-    double near_rate = (simple ? t.link.simple.bandwidth : low.bandwidth) * t.intra_scale;
-    if (s.local > 1) near_rate *= s.local / (2.0 * (s.local - 1));
+    const bool ll = protocol == Protocol::ll;
+    const LowLatencyLink& low = ll ? t.link.ll : t.link.ll128;
+    const double near_step = kTreeStep * (simple ? t.link.simple.hop : low.step);
+    double rate = (simple ? t.link.simple.bandwidth : low.bandwidth) * t.intra_scale;
+    if (ll && t.link.ll_per_rank > 0)
+        rate = std::min(rate, t.link.ll_per_rank * s.ranks);
+    if (s.local > 1)
+        rate *= s.local / (2.0 * (s.local - 1));
     const double depth = log2_floor(s.nodes);
-    const double used = s.nodes > 2 ? 2 : 1;
-    double far_rate = 1e12;
-    if (s.nodes > 1) {
-        far_rate = s.nic_rate / used;
-        if (protocol == Protocol::ll128) far_rate *= 15.0 / 16;
-        if (protocol == Protocol::ll)
-            far_rate = std::min(far_rate / 2, t.fabric.ll_rate_per_nic * s.ring.channels / used);
-    }
-    const double rate = s.local > 1 ? std::min(near_rate, far_rate) : far_rate;
-    const double bytes = static_cast<double>(c.bytes);
+    const double far_hop = low_latency_hop(t, protocol, static_cast<double>(c.bytes));
     double fill = 0;
-    if (protocol != Protocol::ll) {
-        const double most = simple ? 512.0 * 1024 : 128.0 * 1024;
-        const double piece = std::min(most, bytes / s.ring_ctas) * s.ring_ctas;
-        fill = 2 * ((s.local - 1) * piece / (near_rate * 2 * kPerUs) + depth * piece / (far_rate * used * kPerUs));
+    if (s.nodes > 1) {
+        const double far = network_rate(protocol, s, t);
+        rate = std::min(rate, far / (s.nodes > 2 ? 2 : 1));
+        const double chunk = simple ? 512.0 * 1024 : 32.0 * 1024;
+        const double piece = std::min(chunk, static_cast<double>(c.bytes) / s.ring_ctas);
+        if (!ll)
+            fill = 2 * depth * piece * s.ring_ctas / (far * kPerUs);
     }
-    return start + network_start(s, t) + (s.nodes > 1 ? t.link.tree_start[p] : 0) +
-           2 * ((s.local - 1) * near_step + depth * hop(t, protocol)) + fill + bytes / (rate * kPerUs);
+    return (simple ? t.link.simple.start : low.start) + network_start(s, t) +
+           2 * ((s.local - 1) * near_step + depth * far_hop) + fill +
+           static_cast<double>(c.bytes) / (rate * kPerUs);
 }
 
 double nvls_chunk(const GroupSystem& s, bool between_nodes, double bytes) {
     const double loops = 1.0 * s.nvls_ctas * s.nvls.channels;
     if (between_nodes) {
         for (const auto& [chunk, threshold] : {std::pair{256.0, 32.0}, {128.0, 16.0}, {64.0, 4.0}})
-            if (bytes >= threshold * loops * chunk * 1024) return chunk * 1024;
+            if (bytes >= threshold * loops * chunk * 1024)
+                return chunk * 1024;
         return 32.0 * 1024;
     }
     double chunk = 131072;
-    if (chunk > 65536 && bytes < 64 * loops * chunk) chunk = 65536;
-    if (chunk > 32768 && bytes < 8 * loops * chunk) chunk = 32768;
-    if (chunk > 16384 && bytes < 2 * loops * chunk) chunk = 16384;
+    if (chunk > 65536 && bytes < 64 * loops * chunk)
+        chunk = 65536;
+    if (chunk > 32768 && bytes < 8 * loops * chunk)
+        chunk = 32768;
+    if (chunk > 16384 && bytes < 2 * loops * chunk)
+        chunk = 16384;
     return chunk;
 }
 
@@ -189,12 +222,15 @@ double nvls(const Collective& c, bool between_nodes, const GroupSystem& s, const
     const double grow = std::clamp(std::log2(std::max(bytes, 1.0) / (1024.0 * 1024 * 1024)) / 2, 0.0, 1.0);
     const double cap = (link.cap + (link.cap_large - link.cap) * grow) * scale;
     double rate = std::min(cap, scale / (1 / link.bandwidth + link.chunk_cost * 65536 / chunk));
-    if (c.kind != CollectiveKind::all_reduce) rate *= 1.3;  // one direction only
-    const double loop = std::min(bytes, 1.0 * s.nvls_ctas * s.nvls.channels * chunk);
+    if (c.kind != CollectiveKind::all_reduce)
+        rate *= 1.3; // one direction only
+    double loop = std::min(bytes, 1.0 * s.nvls_ctas * s.nvls.channels * chunk);
     double time = link.start + network_start(s, t);
     if (between_nodes) {
         time += 2 * log2_floor(s.nodes) * hop(t, Protocol::simple);
-        rate = std::min(rate, s.nic_rate / (s.nodes > 2 ? 2 : 1));
+        // The stages between nodes lengthen the fill and take 7 % of the rate (16 GPUs on RoCE and EFA).
+        rate = std::min(0.93 * rate, s.nic_rate / (s.nodes > 2 ? 2 : 1));
+        loop *= 2;
     }
     return time + (bytes + loop) / (rate * kPerUs);
 }
@@ -203,8 +239,8 @@ double nvls(const Collective& c, bool between_nodes, const GroupSystem& s, const
 double pat(const Collective& c, const GroupSystem& s, const GroupTiming& t) {
     const double rounds = log2_floor(s.nodes);
     const double share = (s.ranks - 1.0) / s.ranks;
-    return t.link.simple.start + network_start(s, t) + rounds * hop(t, Protocol::ll128) / 1.5 + 2.8 * s.ranks +
-           static_cast<double>(c.bytes) * share / (0.85 * s.nic_rate * kPerUs);
+    return t.link.simple.start + network_start(s, t) + rounds * hop(t, Protocol::ll128) / 1.5 +
+           2.8 * s.ranks + static_cast<double>(c.bytes) * share / (0.85 * s.nic_rate * kPerUs);
 }
 
 } // namespace
@@ -219,36 +255,45 @@ GroupTiming group_timing(const Cluster& cluster, const GroupSystem& s) {
         t.nvls_scale = 9.0 / 8 * s.local / (s.local + 1.0);
     } else {
         // PCIe: a pair reaches most of the link; larger rings cross root ports and sockets.
-        t.intra_scale = pcie_scale(cluster, s.group.max_ranks_per_node);
+        t.intra_scale = pcie_scale(cluster, t.link, s.group.max_ranks_per_node);
     }
     double levels = 0;
-    for (const FabricLevel& level : cluster.fabric.levels) levels += 2 * level.hop_latency * 1e6;
+    for (const FabricLevel& level : cluster.fabric.levels)
+        levels += 2 * level.hop_latency * 1e6;
     t.hop_extra = 0;
-    if (s.nodes > 1 && !cluster.fabric.levels.empty()) t.hop_extra = std::max(0.0, levels - 1);
-    const bool known = std::any_of(t.link.gpus.begin(), t.link.gpus.end(), [&](const std::string& name) {
-        return cluster.gpu.name.compare(0, name.size(), name) == 0;
-    });
+    if (s.nodes > 1 && !cluster.fabric.levels.empty())
+        t.hop_extra = std::max(0.0, levels - 1);
+    const bool known = fits(t.link, cluster.gpu.name);
     const bool same_links = !s.nvlink || (std::abs(nvlink / t.link.nvlink - 1) < 0.05 && s.nvswitch);
     const bool fabric = s.nodes == 1 || t.fabric.fitted;
-    if (known && same_links && fabric && t.link.fitted) t.provenance = Provenance::fitted;
-    else if (s.nvlink && s.nvswitch && fabric) t.provenance = Provenance::catalogue;
+    if (known && same_links && fabric && t.link.fitted)
+        t.provenance = Provenance::fitted;
+    else if (s.nvlink && s.nvswitch && fabric)
+        t.provenance = Provenance::catalogue;
     return t;
 }
 
 double body_time(const Collective& c, const Choice& choice, const GroupSystem& s, const GroupTiming& t) {
     switch (choice.algorithm) {
-    case Algorithm::tree: return tree(c, choice.protocol, s, t);
-    case Algorithm::nvls: return nvls(c, false, s, t);
-    case Algorithm::nvls_tree: return nvls(c, true, s, t);
-    case Algorithm::pat: return pat(c, s, t);
-    case Algorithm::direct: return point_to_point_time(c, s, t);
+    case Algorithm::tree:
+        return tree(c, choice.protocol, s, t);
+    case Algorithm::nvls:
+        return nvls(c, false, s, t);
+    case Algorithm::nvls_tree:
+        return nvls(c, true, s, t);
+    case Algorithm::pat:
+        return pat(c, s, t);
+    case Algorithm::direct:
+        return point_to_point_time(c, s, t);
     case Algorithm::ring:
     case Algorithm::collnet_direct:
-    case Algorithm::collnet_chain: break;
+    case Algorithm::collnet_chain:
+        break;
     }
     if (c.kind == CollectiveKind::broadcast || c.kind == CollectiveKind::reduce)
         return chain(c, choice.protocol, s, t);
-    if (choice.protocol == Protocol::simple) return simple_ring(c, s, t);
+    if (choice.protocol == Protocol::simple)
+        return simple_ring(c, s, t);
     return low_latency_ring(c, choice.protocol, s, t);
 }
 

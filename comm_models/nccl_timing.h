@@ -10,9 +10,9 @@ namespace echosim::nccl {
 struct GroupTiming {
     LinkProfile link;
     FabricProfile fabric;
-    double intra_scale = 1;      // link bandwidth relative to the profile's
-    double nvls_scale = 1;       // heads of this group relative to the eight of the fit
-    double hop_extra = 0;        // network latency above the profile's: NIC and switch levels
+    double intra_scale = 1; // link bandwidth relative to the profile's
+    double nvls_scale = 1;  // heads of this group relative to the eight of the fit
+    double hop_extra = 0;   // network latency above the profile's: NIC and switch levels
     Provenance provenance = Provenance::assumed;
 };
 
@@ -28,6 +28,7 @@ double body_time(const Collective& collective, const Choice& choice, const Group
                  const GroupTiming& timing);
 
 // All-to-all, gather, scatter and send/recv, which NCCL makes of point-to-point transfers.
-double point_to_point_time(const Collective& collective, const GroupSystem& system, const GroupTiming& timing);
+double point_to_point_time(const Collective& collective, const GroupSystem& system,
+                           const GroupTiming& timing);
 
 } // namespace echosim::nccl
