@@ -4,6 +4,7 @@
 #include "simulator/core/units.h"
 
 #include <nlohmann/json_fwd.hpp>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -131,6 +132,7 @@ struct Job {
     PrecisionPlan precision;
     KernelPlan kernels;
     double clip_grad = 1.0;
+    std::map<std::string, std::string> environment; // exported by the launch script (NCCL_*, CUDA_*)
     std::vector<FlagVerdict> flags;
     std::vector<ResolvedValue> values;       // every resolved value with its origin, in the order of `show job`
     std::vector<std::string> warnings;

@@ -26,20 +26,28 @@ struct JobSource {
     std::optional<int> world_size;                  // nnodes x nproc-per-node
     std::string world_size_origin;
     std::map<std::string, std::string> environment; // exported variables (CUDA_DEVICE_MAX_CONNECTIONS, NCCL_*)
+    std::string software;                           // generation an earlier result was made for; empty = not stated
     std::vector<std::string> warnings;
 };
 
 struct ResolveOptions {
     std::optional<int> gpus;     // --gpus: overrides the script's world size
     bool strict = false;         // unknown flags are errors
-    std::string software;        // generation; empty = mcore-2025
+    std::string software;        // generation; empty = the source's, else mcore-2025
 };
 
 // Reads any JOB argument of the command line: launch script, flag list, catalogue model name or result JSON.
 // Throws InputError (unreadable, binary, empty, unresolvable, truncated) with file and line.
 JobSource read_job_source(const std::string& job);
 
-// Splits "--a 1 --b=2 --c" words into flags. A word that belongs to no flag is an error.
+// A word of a command line and where it was written ("job.sh:12").
+struct FlagWord {
+    std::string text;
+    std::string origin;
+};
+
+// Splits "--a 1 --b=2 --c" words into flags. A word that belongs to no flag and a missing value are errors.
+std::vector<Flag> parse_flags(const std::vector<FlagWord>& words);
 std::vector<Flag> parse_flags(const std::vector<std::string>& words, const std::string& origin);
 
 // Applies Megatron's rules. Collects all problems and throws one InputError. Never changes what Megatron would do:
