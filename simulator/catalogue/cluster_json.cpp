@@ -65,6 +65,7 @@ void read_gpu_entry(const Reading& in, const Json& json, Gpu& gpu) {
 }
 
 void read_nvlink(const Reading& in, const Json& json, const Gpu& gpu, NvLink& nvlink) {
+    const std::size_t problems_before = in.problems.size();
     ObjectReader reader = in.object(json, "node.nvlink");
     reader.read_quantity({.key = "bandwidth", .required = true, .max = kMaxBandwidth}, Quantity::bandwidth,
                          nvlink.bandwidth);
@@ -73,7 +74,7 @@ void read_nvlink(const Reading& in, const Json& json, const Gpu& gpu, NvLink& nv
     reader.read({.key = "links", .max = 1024}, nvlink.links);
     reader.read({.key = "switch"}, nvlink.nvswitch);
     reader.finish();
-    if (nvlink.bandwidth > 0 && nvlink.links == 0)
+    if (in.problems.size() == problems_before && nvlink.bandwidth > 0 && nvlink.links == 0)
         reader.fail("links", "0 links cannot carry a bandwidth: give the number of links of a GPU");
 }
 
@@ -85,13 +86,14 @@ void read_pcie(const Reading& in, const Json& json, Pcie& pcie) {
 }
 
 void read_nics(const Reading& in, const Json& json, Nics& nics) {
+    const std::size_t problems_before = in.problems.size();
     ObjectReader reader = in.object(json, "node.nics");
     reader.read({.key = "count", .required = true, .max = 256}, nics.count);
     reader.read_quantity({.key = "bandwidth", .max = kMaxBandwidth}, Quantity::bandwidth, nics.bandwidth);
     reader.read_quantity({.key = "latency", .max = 1}, Quantity::time, nics.latency);
     reader.read({.key = "gpus_per_nic", .min = 1, .max = 256}, nics.gpus_per_nic);
     reader.finish();
-    if (nics.count > 0 && nics.bandwidth == 0)
+    if (in.problems.size() == problems_before && nics.count > 0 && nics.bandwidth == 0)
         reader.fail("bandwidth", fmt::format("{} NICs need a bandwidth above 0", nics.count));
 }
 

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <fmt/format.h>
 #include <sys/stat.h>
+#include <system_error>
 #include <unistd.h>
 #include <utility>
 
@@ -103,7 +104,8 @@ void write_directly(const std::string& path, std::string_view content) {
 [[noreturn]] void refuse_folder(const std::string& path, int error) {
     const std::string folder = std::filesystem::path(path).parent_path().string();
     const std::string name = folder.empty() ? "." : folder;
-    if (error == ENOENT)
+    std::error_code ignored;
+    if (error == ENOENT && !std::filesystem::exists(name, ignored))
         throw InputError(path, fmt::format("cannot be written: there is no folder \"{}\"", name),
                          "create the folder first, or give another file name");
     throw InputError(path, fmt::format("cannot be written in folder \"{}\": {}", name, reason(error)),
@@ -112,11 +114,12 @@ void write_directly(const std::string& path, std::string_view content) {
 
 // The file that a symbolic link stands for, also when that file does not exist yet.
 std::string link_target(const std::string& path) {
+    constexpr int kMostLinks = 40; // as Linux follows them
+    std::filesystem::path target = path;
     std::error_code error;
-    const auto target = std::filesystem::weakly_canonical(path, error);
-    return error || !std::filesystem::is_symlink(std::filesystem::symlink_status(path, error))
-               ? path
-               : target.string();
+    for (int i = 0; i < kMostLinks && std::filesystem::is_symlink(target, error); ++i)
+        target = target.parent_path() / std::filesystem::read_symlink(target, error);
+    return target.string();
 }
 
 void write_beside(const std::string& path, std::string_view content, const struct stat* replaced) {

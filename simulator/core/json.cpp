@@ -25,6 +25,48 @@ std::string position(std::string_view text, std::size_t offset) {
     return fmt::format("{}:{}", line, offset - start + 1);
 }
 
+std::size_t end_of_string(std::string_view text, std::size_t at) {
+    for (++at; at < text.size() && text[at] != '"'; ++at)
+        if (text[at] == '\\')
+            ++at;
+    return at + 1;
+}
+
+std::size_t end_of_comment(std::string_view text, std::size_t at) {
+    const bool line = text.substr(at, 2) == "//";
+    const std::size_t end = text.find(line ? "\n" : "*/", at + (line ? 0 : 2));
+    return end == std::string_view::npos ? text.size() : end + (line ? 1 : 2);
+}
+
+// Where the token begins that the parser was in when it had read `reached` characters. The library counts
+// only how far it has read, which after a number or word includes one character more.
+std::size_t last_token(std::string_view text, std::size_t reached) {
+    constexpr std::string_view kSpace = " \t\r\n\xef\xbb\xbf";
+    constexpr std::string_view kStops = " \t\r\n{}[],:\"/";
+    std::size_t begin = 0;
+    std::size_t at = 0;
+    bool word = false;
+    while (at < text.size()) {
+        if (kSpace.find(text[at]) != std::string_view::npos) {
+            ++at;
+            continue;
+        }
+        if (at >= reached || (word && at + 1 == reached))
+            break;
+        begin = at;
+        word = kStops.find(text[at]) == std::string_view::npos;
+        if (text[at] == '"')
+            at = end_of_string(text, at);
+        else if (text[at] == '/')
+            at = end_of_comment(text, at);
+        else if (word)
+            at = std::min(text.find_first_of(kStops, at), text.size());
+        else
+            ++at;
+    }
+    return begin;
+}
+
 // Characters of the text for the parser of nlohmann; tells how far it has read.
 class CountingIterator {
   public:
@@ -81,15 +123,16 @@ class Builder {
         return true;
     }
 
-    bool parse_error(std::size_t, const std::string& token, const nlohmann::detail::exception& error) {
+    bool parse_error(std::size_t, const std::string&, const nlohmann::detail::exception& error) {
+        // "[json.exception.parse_error.101] parse error at line 1, column 7: what; last read: 'text'" ->
+        // "what"
         std::string message = error.what();
-        const std::size_t start = message.find(": ");
-        if (start != std::string::npos && message.find("column") < start)
-            message.erase(0, start + 2);
-        else if (message.find("] ") != std::string::npos)
-            message.erase(0, message.find("] ") + 2);
-        const std::size_t end = std::min(read(), text_.size());
-        fail(end >= token.size() ? end - token.size() : 0, message);
+        message.erase(0, message.find("] ") + 2);
+        if (message.starts_with("parse error at"))
+            message.erase(0, message.find(": ") + 2);
+        message.erase(std::min(message.find("; last read"), message.size()));
+        const bool ended = message.find("unexpected end of input") != std::string::npos;
+        fail(ended ? text_.size() : last_token(text_, read()), message);
     }
 
     Json result() { return std::move(root_); }

@@ -58,10 +58,11 @@ std::vector<std::string> nearest(const std::vector<std::string>& candidates, std
         if (wanted.size() >= 2 && name.starts_with(wanted))
             longer.push_back(candidate);
     }
-    if (close.empty())
-        return longer.size() == 1 ? longer : std::vector<std::string>{};
     std::stable_sort(close.begin(), close.end(),
                      [](const auto& a, const auto& b) { return a.first < b.first; });
+    const bool typo = !close.empty() && close.front().first <= 1;
+    if (!typo && !longer.empty() && longer.size() <= kMostSuggestions)
+        return longer;
     std::vector<std::string> names;
     for (std::size_t i = 0; i < std::min(close.size(), kMostSuggestions); ++i)
         names.push_back(close[i].second);

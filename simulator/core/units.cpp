@@ -159,7 +159,9 @@ double parse(std::string_view text, const Grammar& grammar) {
 
 // `digits` significant digits without an exponent: 8.906 -> "8.91", 145.3 -> "145".
 std::string significant(double value, int digits) {
-    const int magnitude = value == 0 ? 0 : static_cast<int>(std::floor(std::log10(std::abs(value))));
+    const double rounding = 1 + 0.5 * std::pow(10.0, -digits); // 0.9999 has the places of 1.00
+    const int magnitude =
+        value == 0 ? 0 : static_cast<int>(std::floor(std::log10(std::abs(value) * rounding)));
     return fmt::format("{:.{}f}", value, std::max(0, digits - 1 - magnitude));
 }
 
