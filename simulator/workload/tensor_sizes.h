@@ -14,7 +14,7 @@ namespace echosim {
 struct ChunkParameters {
     std::int64_t layers = 0;    // decoder layers
     std::int64_t embedding = 0; // word + position table (first chunk of the first stage)
-    std::int64_t head = 0;      // last chunk of the last stage: final norm, output weight (none when tied and pp = 1)
+    std::int64_t head = 0;      // final norm, output weight (last stage; none when tied and pp = 1)
     std::int64_t norms = 0;     // of the above: norm and bias parameters that are replicated over TP
     std::int64_t total() const { return layers + embedding + head; }
 };
