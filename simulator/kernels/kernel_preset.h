@@ -34,12 +34,26 @@ struct KernelPreset {
     double derate_matmul = 1; // GEMM and attention
     double derate_memory = 1;
 
+    // What stood between the measured table and `attention_forward`, so that both can be compared: the
+    // inference kernel of the table also prepared q, k and v (fixed time, transfers of q, k, v in and out),
+    // and the training library runs `library_factor` times as fast.
+    struct AttentionTable {
+        double fixed_us = 14;
+        double passes = 1;
+        double library_factor = 1;
+    };
+    AttentionTable attention_table;
+
     // Factors on the time for older software generations (missing: 1).
     struct Generation {
         double gemm = 1, attention = 1, memory = 1;
     };
     std::map<std::string, Generation> generations;
 };
+
+// The preparation that the attention table timed with the kernel.
+Seconds table_extra(const KernelPreset::AttentionTable& table, const KernelMachine& machine,
+                    const AttentionShape& shape);
 
 // `where` starts the error messages. Throws InputError for missing, unknown or out-of-range values.
 KernelPreset kernel_preset_from_json(const nlohmann::ordered_json& json, const std::string& where);

@@ -13,28 +13,27 @@ namespace {
 constexpr std::array kAllTypes{DType::fp32, DType::tf32, DType::fp16,  DType::bf16, DType::fp8,
                                DType::fp4,  DType::int8, DType::int32, DType::int64};
 
-// A type without its own rate runs in the next wider type that has one (bf16 on Volta: fp16; fp8 on Ampere:
-// bf16).
-FlopsPerSecond usable_peak(const Gpu& gpu, DType type) {
-    const FlopsPerSecond half = gpu.bf16_flops > 0 ? gpu.bf16_flops : gpu.fp16_flops;
+// The type that a product of `type` runs in on this GPU: without its own rate the next wider one that has it
+// (bf16 on Volta: fp16; fp8 on Ampere: bf16).
+DType usable_type(const Gpu& gpu, DType type) {
     switch (type) {
-    case DType::bf16:
-        return half > 0 ? half : gpu.fp32_flops;
-    case DType::fp16:
-        return gpu.fp16_flops > 0 ? gpu.fp16_flops : gpu.fp32_flops;
-    case DType::tf32:
-        return gpu.tf32_flops > 0 ? gpu.tf32_flops : gpu.fp32_flops;
+    case DType::fp4:
+        return gpu.fp4_flops > 0 ? type : usable_type(gpu, DType::fp8);
     case DType::int8:
     case DType::fp8:
-        return gpu.fp8_flops > 0 ? gpu.fp8_flops : usable_peak(gpu, DType::bf16);
-    case DType::fp4:
-        return gpu.fp4_flops > 0 ? gpu.fp4_flops : usable_peak(gpu, DType::fp8);
+        return gpu.fp8_flops > 0 ? DType::fp8 : usable_type(gpu, DType::bf16);
+    case DType::bf16:
+        return gpu.bf16_flops > 0 ? type : usable_type(gpu, DType::fp16);
+    case DType::fp16:
+        return gpu.fp16_flops > 0 ? type : DType::fp32;
+    case DType::tf32:
+        return gpu.tf32_flops > 0 ? type : DType::fp32;
     case DType::fp32:
     case DType::int32:
     case DType::int64:
         break;
     }
-    return gpu.fp32_flops;
+    return DType::fp32;
 }
 
 // The preset of the nearest architecture, for a GPU that names none.
@@ -89,10 +88,11 @@ KernelTimes KernelTimes::for_gpu(const Gpu& gpu, std::string_view software) {
     preset->values =
         load_kernel_preset(gpu.kernel_preset.empty() ? nearest_preset(gpu.arch) : gpu.kernel_preset);
     for (const DType type : kAllTypes) {
-        const auto efficiency = preset->values.dtype_efficiency.find(type);
+        const DType usable = usable_type(gpu, type);
+        const auto efficiency = preset->values.dtype_efficiency.find(usable);
         const double factor = efficiency == preset->values.dtype_efficiency.end() ? 1.0 : efficiency->second;
-        preset->nominal[static_cast<std::size_t>(type)] = usable_peak(gpu, type);
-        preset->peak[static_cast<std::size_t>(type)] = usable_peak(gpu, type) * factor;
+        preset->nominal[static_cast<std::size_t>(type)] = peak_flops(gpu, usable);
+        preset->peak[static_cast<std::size_t>(type)] = peak_flops(gpu, usable) * factor;
     }
     preset->bandwidth = gpu.memory_bandwidth;
     preset->sms = std::max(gpu.sms, 1);
