@@ -2,6 +2,7 @@
 #include "traces/chrome_json.h"
 
 #include "simulator/core/error.h"
+#include "traces/gzip.h"
 #include "traces/json_text.h"
 #include "traces/output_file.h"
 
@@ -14,7 +15,6 @@
 #include <ostream>
 #include <tuple>
 #include <unordered_map>
-#include <zlib.h>
 
 // Two things that readers of this format do badly are avoided here: events of one thread that overlap without
 // nesting (dropped or mis-nested) go to a further thread of the same stream, and an arrow that would end
@@ -25,7 +25,6 @@ namespace {
 using Sink = std::function<void(std::string_view)>;
 
 constexpr std::size_t kFlushBytes = std::size_t{1} << 20U;
-constexpr int kGzipLevel = 6;
 
 // A thread of the output: events that nest or follow each other.
 struct Lane {
@@ -343,36 +342,6 @@ void check_size(const Trace& trace, const std::string& path, const PerfettoOptio
     }
 }
 
-// Compresses what it is given into `file` as one gzip member without a time or a name.
-class Gzip {
-  public:
-    explicit Gzip(OutputFile& file) : file_(file), out_(kFlushBytes) {
-        const int code =
-            deflateInit2(&stream_, kGzipLevel, Z_DEFLATED, MAX_WBITS + 16, 8, Z_DEFAULT_STRATEGY);
-        ECHOSIM_CHECK(code == Z_OK, "zlib cannot start");
-    }
-    ~Gzip() { static_cast<void>(deflateEnd(&stream_)); }
-    Gzip(const Gzip&) = delete;
-    Gzip& operator=(const Gzip&) = delete;
-
-    void write(std::string_view text, int flush) {
-        stream_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
-        stream_.avail_in = static_cast<uInt>(text.size());
-        do {
-            stream_.next_out = reinterpret_cast<Bytef*>(out_.data());
-            stream_.avail_out = static_cast<uInt>(out_.size());
-            const int code = deflate(&stream_, flush);
-            ECHOSIM_CHECK(code == Z_OK || code == Z_STREAM_END || code == Z_BUF_ERROR, "zlib failed");
-            file_.write(std::span(out_).first(out_.size() - stream_.avail_out));
-        } while (stream_.avail_out == 0);
-    }
-
-  private:
-    OutputFile& file_;
-    std::vector<std::byte> out_;
-    z_stream stream_{};
-};
-
 } // namespace
 
 void write_perfetto(const Trace& trace, const std::string& path, const PerfettoOptions& options) {
@@ -385,9 +354,9 @@ void write_perfetto(const Trace& trace, const std::string& path, const PerfettoO
     OutputFile file(path);
     if (gzip) {
         Gzip compressor(file);
-        const Sink sink = [&](std::string_view text) { compressor.write(text, Z_NO_FLUSH); };
+        const Sink sink = [&](std::string_view text) { compressor.write(text); };
         PerfettoWriter(trace, sink).write();
-        compressor.write({}, Z_FINISH);
+        compressor.finish();
     } else {
         const Sink sink = [&](std::string_view text) { file.write(std::as_bytes(std::span(text))); };
         PerfettoWriter(trace, sink).write();

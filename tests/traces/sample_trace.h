@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "traces/etr.h"
+#include "traces/trace.h"
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace echosim::test {
+
+// Two pipeline stages of four ranks each; stage 0 has a compute, a tp_comm and a p2p stream, stage 1 a
+// compute and a p2p stream; every field of every table is used once or more.
+Trace small_trace();
+
+// A valid trace whose sizes and values all come from `seed`.
+Trace random_trace(unsigned seed);
+
+// One stream of `events` kernels, 10 us apart.
+Trace long_trace(std::size_t events);
+
+// A path in the folder of temporary files, unique to the running test.
+std::string temporary_path(const std::string& ending);
+
+std::vector<std::byte> read_bytes(const std::string& path);
+void write_bytes(const std::string& path, const std::vector<std::byte>& bytes);
+
+// Whether read_etr refuses the bytes with an InputError that names the file. Any other end fails the test.
+bool refused(const std::vector<std::byte>& bytes, const std::string& path);
+
+} // namespace echosim::test
