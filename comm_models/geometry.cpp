@@ -4,33 +4,35 @@
 #include "simulator/core/error.h"
 
 #include <algorithm>
-#include <map>
-#include <set>
+#include <vector>
 
 namespace echosim {
 namespace {
 
-// What one NVLink domain or host holds of the communicator.
+// What one NVLink domain or host holds of the communicator; ranks come in ascending order.
 struct NodeMembers {
     int ranks = 0;
-    std::set<int> gpus; // positions on the node
-    std::set<int> nics;
+    int first_gpu = 0; // positions on the node
+    int last_gpu = 0;
+    int nics = 0;     // distinct NICs next to the members
+    int next_nic = 0; // first that is not counted yet
 };
 
-int gpus_per_node(const Cluster& cluster) {
+int gpus_per_host(const Cluster& cluster) {
     return std::max(1, cluster.node.gpus);
 }
 
-// NICs next to GPU `gpu` of its host: count / gpus each, or one that several GPUs share.
-void add_local_nics(const Cluster& cluster, int host, int gpu, std::set<int>& nics) {
+// NICs next to GPU `gpu` of host `host`: count / gpus each, or one that several GPUs share.
+void add_local_nics(const Cluster& cluster, int host, int gpu, NodeMembers& node) {
     const int count = cluster.node.nics.count;
     if (count <= 0)
         return;
-    const int gpus = gpus_per_node(cluster);
+    const int gpus = gpus_per_host(cluster);
     const int first = gpu * count / gpus;
-    const int last = std::max(first + 1, (gpu + 1) * count / gpus);
-    for (int nic = first; nic < last; ++nic)
-        nics.insert(host * count + nic);
+    const int end = host * count + std::max(first + 1, (gpu + 1) * count / gpus);
+    const int begin = std::max(host * count + first, node.next_nic);
+    node.nics += std::max(0, end - begin);
+    node.next_nic = std::max(node.next_nic, end);
 }
 
 // NVLink reaches every pair where there is a switch, a full mesh (AMD, boards of at most four GPUs) or the
@@ -41,41 +43,51 @@ bool linked_by_nvlink(const Cluster& cluster, const NodeMembers& members) {
         return false;
     const Arch arch = cluster.gpu.arch;
     const bool amd = arch == Arch::cdna2 || arch == Arch::cdna3 || arch == Arch::cdna4;
-    if (link.nvswitch || amd || arch == Arch::volta || gpus_per_node(cluster) <= 4)
+    if (link.nvswitch || amd || arch == Arch::volta || gpus_per_host(cluster) <= 4)
         return true;
-    if (members.gpus.empty())
-        return true;
-    return *members.gpus.begin() / 2 == *members.gpus.rbegin() / 2;
+    return members.first_gpu / 2 == members.last_gpu / 2;
+}
+
+void add_node(const Cluster& cluster, const NodeMembers& node, GroupGeometry& result) {
+    const bool first = result.nodes == 0;
+    result.min_ranks_per_node = first ? node.ranks : std::min(result.min_ranks_per_node, node.ranks);
+    result.max_ranks_per_node = first ? node.ranks : std::max(result.max_ranks_per_node, node.ranks);
+    result.nics_per_node = first ? node.nics : std::min(result.nics_per_node, node.nics);
+    result.nvlink = (first || result.nvlink) && linked_by_nvlink(cluster, node);
+    ++result.nodes;
 }
 
 } // namespace
 
 GroupGeometry geometry_of(std::span<const int> ranks, const Cluster& cluster) {
     ECHOSIM_CHECK(!ranks.empty(), "a communicator has at least one rank");
-    const int per_host = gpus_per_node(cluster);
-    const int hosts_per_domain =
-        cluster.node.nvlink.bandwidth > 0 ? std::max(1, cluster.nvlink_domain_nodes) : 1;
-    std::map<int, NodeMembers> nodes;
-    for (const int rank : ranks) {
-        const int host = rank / per_host;
-        NodeMembers& node = nodes[host / hosts_per_domain];
-        ++node.ranks;
-        node.gpus.insert((host % hosts_per_domain) * per_host + rank % per_host);
-        add_local_nics(cluster, host, rank % per_host, node.nics);
+    std::vector<int> sorted;
+    if (!std::is_sorted(ranks.begin(), ranks.end())) {
+        sorted.assign(ranks.begin(), ranks.end());
+        std::sort(sorted.begin(), sorted.end());
+        ranks = sorted;
     }
+    const int per_host = gpus_per_host(cluster);
+    const int hosts = cluster.node.nvlink.bandwidth > 0 ? std::max(1, cluster.nvlink_domain_nodes) : 1;
     GroupGeometry result;
     result.ranks = static_cast<int>(ranks.size());
-    result.nodes = static_cast<int>(nodes.size());
-    result.min_ranks_per_node = result.ranks;
-    result.max_ranks_per_node = 0;
-    result.nvlink = true;
-    result.nics_per_node = cluster.node.nics.count * hosts_per_domain;
-    for (const auto& [id, node] : nodes) {
-        result.min_ranks_per_node = std::min(result.min_ranks_per_node, node.ranks);
-        result.max_ranks_per_node = std::max(result.max_ranks_per_node, node.ranks);
-        result.nvlink = result.nvlink && linked_by_nvlink(cluster, node);
-        result.nics_per_node = std::min(result.nics_per_node, static_cast<int>(node.nics.size()));
+    result.nodes = 0;
+    NodeMembers node;
+    int current = ranks.front() / per_host / hosts;
+    for (const int rank : ranks) {
+        const int host = rank / per_host;
+        if (host / hosts != current) {
+            add_node(cluster, node, result);
+            node = {};
+            current = host / hosts;
+        }
+        const int gpu = (host % hosts) * per_host + rank % per_host;
+        if (node.ranks++ == 0)
+            node.first_gpu = gpu;
+        node.last_gpu = gpu;
+        add_local_nics(cluster, host, rank % per_host, node);
     }
+    add_node(cluster, node, result);
     return result;
 }
 

@@ -79,7 +79,7 @@ SearchGraph search(const GroupSystem& s) {
         double count = intra_factor > 0 ? std::floor(s.total / (w * intra_factor) + 1e-9) : 1e9;
         if (s.nodes > 1)
             count = std::min(count, s.nics * std::floor(s.nic / w + 1e-9));
-        count = std::min(count, 32.0);
+        count = std::min(count, s.nodes > 1 ? 32.0 : 16.0);
         if (count * w > best.channels * best.intra + 1e-9)
             best = {static_cast<int>(count), w, w};
     }

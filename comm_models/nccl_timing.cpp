@@ -108,9 +108,13 @@ Ring ring_of(const GroupSystem& s, const GroupTiming& t, double ctas) {
     ring.far_hops = s.nodes > 1 ? s.nodes : 0;
     ring.near_hops = s.ranks - ring.far_hops;
     ring.near_latency = t.link.simple.hop;
-    // With few CTAs each reaches up to half more than its share of the links.
-    const double full = s.arch == 3 ? 32 : 24;
-    ring.near_rate = t.link.simple.bandwidth * t.intra_scale * std::min(1 / ctas, 1.5 / full);
+    ring.near_rate = t.link.simple.bandwidth * t.intra_scale / ctas;
+    // Between nodes there are fewer CTAs than a node alone has; each reaches up to half more than its share
+    // there.
+    if (s.nodes > 1 && s.nvlink) {
+        const double full = s.arch == 3 ? 32 : 24;
+        ring.near_rate *= std::min(1.0, 1.5 * ctas / full);
+    }
     ring.slot = t.link.simple.slot;
     if (s.nodes < 2)
         return ring;
@@ -136,8 +140,9 @@ double simple_ring(const Collective& c, const GroupSystem& s, const GroupTiming&
     double copy = 0;
     if (!c.in_place) {
         const bool reduce = c.kind == CollectiveKind::all_reduce;
-        double rate = reduce ? t.link.simple.copy_reduce : t.link.simple.copy_gather;
-        rate = std::min(rate, kCopyPerCta * ctas);
+        double rate = t.link.simple.copy_reduce;
+        if (!reduce)
+            rate = std::min(t.link.simple.copy_gather, kCopyPerCta * ctas);
         copy = bytes / s.ranks / (rate * kPerUs);
     }
     return t.link.simple.start + network_start(s, t) + time + drain + copy;
@@ -195,29 +200,18 @@ double tree(const Collective& c, Protocol protocol, const GroupSystem& s, const 
            static_cast<double>(c.bytes) / (rate * kPerUs);
 }
 
-double nvls_chunk(const GroupSystem& s, bool between_nodes, double bytes) {
-    const double loops = 1.0 * s.nvls_ctas * s.nvls.channels;
-    if (between_nodes) {
-        for (const auto& [chunk, threshold] : {std::pair{256.0, 32.0}, {128.0, 16.0}, {64.0, 4.0}})
-            if (bytes >= threshold * loops * chunk * 1024)
-                return chunk * 1024;
-        return 32.0 * 1024;
-    }
-    double chunk = 131072;
-    if (chunk > 65536 && bytes < 64 * loops * chunk)
-        chunk = 65536;
-    if (chunk > 32768 && bytes < 8 * loops * chunk)
-        chunk = 32768;
-    if (chunk > 16384 && bytes < 2 * loops * chunk)
-        chunk = 16384;
-    return chunk;
-}
+// Chunk sizes of NVLS and NVLSTree, largest first, and the multiple of CTAs x heads x chunk bytes from which
+// each is used (src/enqueue.cc).
+struct ChunkRule {
+    double chunk, from;
+};
+constexpr ChunkRule kNvlsChunks[] = {{131072, 64}, {65536, 8}, {32768, 2}, {16384, 0}};
+constexpr ChunkRule kNvlsTreeChunks[] = {{262144, 32}, {131072, 16}, {65536, 4}, {32768, 0}};
 
 // One loop over CTAs x heads chunks fills the pipeline; smaller chunks cost more each.
-double nvls(const Collective& c, bool between_nodes, const GroupSystem& s, const GroupTiming& t) {
-    const double bytes = static_cast<double>(c.bytes);
+double nvls_with_chunk(double bytes, double chunk, const Collective& c, bool between_nodes,
+                       const GroupSystem& s, const GroupTiming& t) {
     const NvlsLink& link = t.link.nvls;
-    const double chunk = nvls_chunk(s, between_nodes, bytes);
     const double scale = t.intra_scale * t.nvls_scale;
     const double grow = std::clamp(std::log2(std::max(bytes, 1.0) / (1024.0 * 1024 * 1024)) / 2, 0.0, 1.0);
     const double cap = (link.cap + (link.cap_large - link.cap) * grow) * scale;
@@ -233,6 +227,20 @@ double nvls(const Collective& c, bool between_nodes, const GroupSystem& s, const
         loop *= 2;
     }
     return time + (bytes + loop) / (rate * kPerUs);
+}
+
+// A message just below a switch of the chunk size costs no more than one just above it.
+double nvls(const Collective& c, bool between_nodes, const GroupSystem& s, const GroupTiming& t) {
+    const double bytes = static_cast<double>(c.bytes);
+    const double loops = 1.0 * s.nvls_ctas * s.nvls.channels;
+    double limit = 1e300;
+    for (const ChunkRule& rule : between_nodes ? kNvlsTreeChunks : kNvlsChunks) {
+        const double from = rule.from * loops * rule.chunk;
+        if (bytes >= from)
+            return std::min(limit, nvls_with_chunk(bytes, rule.chunk, c, between_nodes, s, t));
+        limit = std::min(limit, nvls_with_chunk(from, rule.chunk, c, between_nodes, s, t));
+    }
+    return limit;
 }
 
 // Bruck-like: log2(n) rounds over the network with work linear in n on each rank.
