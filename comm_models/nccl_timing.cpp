@@ -53,12 +53,13 @@ double network_start(const GroupSystem& s, const GroupTiming& t) {
     return s.nodes > 1 ? t.fabric.start : 0;
 }
 
-// Flags take half of an LL message and 1/16 of an LL128 one; LL128 reaches three quarters of a NIC.
+// Flags take half of an LL message and 1/16 of an LL128 one; with a single NIC LL128 reaches three quarters
+// of it (two H200 on RoCE).
 double network_rate(Protocol protocol, const GroupSystem& s, const GroupTiming& t) {
     if (protocol == Protocol::simple)
         return s.nic_rate;
     if (protocol == Protocol::ll128)
-        return 0.75 * s.nic_rate;
+        return (s.local == 1 ? 0.75 : 15.0 / 16) * s.nic_rate;
     const double rate = std::min(0.5 * s.nic_rate, t.fabric.ll_rate_per_nic * s.nics);
     return t.link.ll_network > 0 ? std::min(rate, t.link.ll_network) : rate;
 }
