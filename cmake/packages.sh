@@ -31,8 +31,9 @@ install_packages() {
         say "This is not a Debian system: nothing is installed. The build needs (Debian names): $*"
         return
     fi
-    local missing as_root=()
-    mapfile -t missing < <(missing_packages "$@")
+    local list missing=() as_root=()
+    list=$(missing_packages "$@")
+    [ -z "$list" ] || mapfile -t missing <<<"$list"
     if [ ${#missing[@]} -eq 0 ]; then
         say "Packages: all $# are installed"
         return
