@@ -106,6 +106,10 @@ class PresetReader {
         section(top, "attention_backward", numbers_of(preset.attention_backward));
         section(top, "attention_table", numbers_of(preset.attention_table));
         section(top, "memory", memory_numbers(preset));
+        // someone may ask for the traffic of a product alone
+        preset.memory_efficiency[static_cast<std::size_t>(KernelClass::gemm)] =
+            preset.memory_efficiency[static_cast<std::size_t>(KernelClass::attention)] =
+                preset.memory_efficiency.back();
         read_generations(top, preset);
         top.finish();
         if (!problems_.empty()) {
