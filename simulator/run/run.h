@@ -13,21 +13,22 @@ namespace echosim {
 enum class TimelineRanks : std::uint8_t { representative, all, listed };
 
 struct RunOptions {
-    std::string interference = "off";       // off | constant:F
-    bool fold = true;                       // false: simulate every rank on its own
-    std::string calibration;                // file of `echosim calibrate`, or empty
-    bool keep_timeline = false;             // fill RunOutput::trace
+    std::string interference = "off"; // off | constant:F
+    bool fold = true;                 // false: simulate every rank on its own
+    std::string calibration;          // file of `echosim calibrate`, or empty
+    bool keep_timeline = false;       // fill RunOutput::trace
     TimelineRanks timeline_ranks = TimelineRanks::representative;
     std::vector<int> listed_ranks;
 };
 
 struct RunOutput {
     Result result;
-    Trace trace;                            // empty unless keep_timeline
+    Trace trace; // empty unless keep_timeline
 };
 
-// Throws InputError when the job uses a feature whose graph cannot be built, or does not fit the cluster's shape
-// (more GPUs per node than there are, ...). A job that does not fit in memory is not an error: result.memory.fits.
+// Throws InputError when the job uses a feature whose graph cannot be built, or does not fit the cluster's
+// shape (more GPUs per node than there are, ...). A job that does not fit in memory is not an error:
+// result.memory.fits.
 RunOutput run(const Job& job, const Cluster& cluster, const RunOptions& options);
 
 } // namespace echosim

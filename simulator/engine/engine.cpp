@@ -1,0 +1,349 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simulator/engine/engine.h"
+
+#include "simulator/core/error.h"
+#include "simulator/engine/engine_state.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace echosim::engine {
+namespace {
+
+constexpr std::uint32_t kRingMask = kLaunchQueue - 1;
+static_assert((kLaunchQueue & kRingMask) == 0, "the ring is indexed by mask");
+
+} // namespace
+
+Engine::Engine(const EngineInput& input) : in_(input), fixed_(input.slowdown.identity()) {
+    const std::size_t count = input.placement.ranks.size();
+    ranks_.resize(count);
+    communicators_.resize(input.placement.communicators.size());
+    channels_.resize(input.placement.channels.size());
+    running_.resize(fixed_ ? 0 : count);
+    timeline_.summaries.resize(count);
+    timeline_.ranks.resize(count);
+    timeline_.memory.resize(count);
+    for (std::size_t i = 0; i < count; ++i) {
+        RankState& r = ranks_[i];
+        r.graph = &input.graphs[input.placement.ranks[i].costs];
+        const RankGraph& graph = *r.graph->graph;
+        ECHOSIM_CHECK(graph.streams.size() <= kMaxStreams, "too many streams");
+        r.ring.resize(kLaunchQueue);
+        r.ports.resize(graph.ports);
+        r.calls.resize(graph.communicators.size());
+        r.messages.resize(graph.channels.size());
+        std::size_t largest = 0;
+        for (const Block& block : graph.blocks)
+            largest = std::max(largest, block.ops.size());
+        r.local.resize(largest);
+    }
+}
+
+Timeline Engine::run() {
+    for (std::uint32_t rank = 0; rank < ranks_.size(); ++rank)
+        runnable_.push_back(rank);
+    for (;;) {
+        settle();
+        if (!runnable_.empty()) {
+            const std::uint32_t rank = runnable_.back();
+            runnable_.pop_back();
+            advance(rank);
+        } else if (!heap_.empty()) {
+            next_event();
+        } else if (ready_.empty()) {
+            break;
+        }
+    }
+    for (std::uint32_t rank = 0; rank < ranks_.size(); ++rank) {
+        const RankState& r = ranks_[rank];
+        TimeNs end = r.host;
+        for (const std::uint64_t last : r.tail)
+            if (last != 0) {
+                const Flight& f = r.ring[(last - 1) & kRingMask];
+                if (f.state != Flight::State::done)
+                    report_deadlock();
+                end = std::max(end, f.time);
+            }
+        if (r.instance < r.graph->graph->program.size())
+            report_deadlock();
+        timeline_.summaries[rank].end = end;
+        timeline_.end = std::max(timeline_.end, end);
+        timeline_.ops += timeline_.summaries[rank].ops;
+    }
+    return std::move(timeline_);
+}
+
+void Engine::advance(std::uint32_t rank) {
+    while (step(rank))
+        if (!ready_.empty())
+            settle();
+}
+
+// The next op of the rank's program. False when the host is blocked or has nothing left.
+bool Engine::step(std::uint32_t rank) {
+    RankState& r = ranks_[rank];
+    const RankGraph& graph = *r.graph->graph;
+    if (r.instance == graph.program.size())
+        return false;
+    const std::uint32_t block = graph.program[r.instance].block.value;
+    const std::vector<Op>& ops = graph.blocks[block].ops;
+    if (r.op == ops.size()) {
+        ++r.instance;
+        r.op = 0;
+        return true;
+    }
+    const Op& op = ops[r.op];
+    const OpCost& cost = r.graph->costs[block][r.op];
+    const bool went = op.kind == OpKind::host ? host_op(rank, op, cost) : launch(rank, op, cost);
+    if (!went)
+        return false;
+    if (op.memory != kNone)
+        change_memory(rank, op);
+    ++timeline_.summaries[rank].ops;
+    ++r.op;
+    return true;
+}
+
+// Launch number + 1 of the op that a dependency means; 0 = there is none.
+std::uint64_t Engine::launch_of(const RankState& r, const Dep& dep) const {
+    switch (dep.kind) {
+    case Dep::Kind::op:
+        return r.local[dep.index];
+    case Dep::Kind::port:
+        return r.ports[dep.index];
+    case Dep::Kind::tail:
+        return r.tail[dep.index];
+    }
+    return 0;
+}
+
+// Waits for an op that the host depends on. True: the host is now blocked and comes back to the same op.
+bool Engine::host_waits(std::uint32_t rank, std::uint64_t launch, std::uint32_t& binding) {
+    RankState& r = ranks_[rank];
+    if (launch == 0 || r.launched - (launch - 1) > kLaunchQueue)
+        return false;
+    Flight& f = r.ring[(launch - 1) & kRingMask];
+    if (f.state != Flight::State::done) {
+        wait(f, {rank, kNone}, 0);
+        r.blocked = true;
+        return true;
+    }
+    if (f.time > r.host) {
+        r.host = f.time;
+        binding = f.row;
+    }
+    return false;
+}
+
+bool Engine::host_op(std::uint32_t rank, const Op& op, const OpCost& cost) {
+    RankState& r = ranks_[rank];
+    const RankGraph& graph = *r.graph->graph;
+    const Block& block = graph.blocks[graph.program[r.instance].block.value];
+    const TimeNs from = r.host;
+    std::uint32_t binding = kBoundByHost;
+    for (std::uint32_t i = 0; i < op.dep_count; ++i)
+        if (host_waits(rank, launch_of(r, block.deps[op.first_dep + i]), binding))
+            return false;
+    const TimeNs waited_until = r.host;
+    r.host += static_cast<TimeNs>(cost.host_ns) + cost.alone_ns;
+    if (r.host > from)
+        add_host_row(rank, from, waited_until, binding);
+    return true;
+}
+
+bool Engine::launch(std::uint32_t rank, const Op& op, const OpCost& cost) {
+    RankState& r = ranks_[rank];
+    const std::uint64_t number = r.launched;
+    const FlightRef who{rank, static_cast<std::uint32_t>(number & kRingMask)};
+    std::uint32_t ignored = 0;
+    if (number >= kLaunchQueue && host_waits(rank, number + 1 - kLaunchQueue, ignored))
+        return false;
+    r.host += cost.host_ns;
+    Flight& f = r.ring[who.place];
+    f = Flight{};
+    f.time = r.host + r.graph->launch_latency_ns;
+    f.instance = r.instance;
+    f.op = static_cast<std::uint16_t>(r.op);
+    f.stream = op.stream;
+    f.state = Flight::State::waits_for_ops;
+    const bool recorded = rank < in_.record.size() && in_.record[rank];
+    if (recorded)
+        f.row = add_row(rank, r);
+    const Block& block = r.graph->graph->blocks[r.graph->graph->program[r.instance].block.value];
+    depend(r, f, who, r.tail[op.stream], op.kind == OpKind::sync ? 0 : r.graph->kernel_gap_ns);
+    for (std::uint32_t i = 0; i < op.dep_count; ++i)
+        depend(r, f, who, launch_of(r, block.deps[op.first_dep + i]), r.graph->event_wait_ns);
+    r.tail[op.stream] = r.local[r.op] = number + 1;
+    if (op.record_port != kNoPort)
+        r.ports[op.record_port] = number + 1;
+    ++r.launched;
+    if (f.open == 0)
+        ready(who);
+    return true;
+}
+
+void Engine::depend(RankState& r, Flight& f, FlightRef who, std::uint64_t launch, TimeNs lag) {
+    if (launch == 0 || r.launched - (launch - 1) >= kLaunchQueue)
+        return; // done long before this launch
+    Flight& before = r.ring[(launch - 1) & kRingMask];
+    if (before.state != Flight::State::done) {
+        ++f.open;
+        wait(before, who, lag);
+    } else if (before.time + lag > f.time) {
+        f.time = before.time + lag;
+        f.binding = before.row;
+    }
+}
+
+void Engine::wait(Flight& on, FlightRef who, TimeNs lag) {
+    std::uint32_t place = free_waiter_;
+    if (place == kNone) {
+        place = static_cast<std::uint32_t>(waiters_.size());
+        waiters_.emplace_back();
+    } else {
+        free_waiter_ = waiters_[place].next;
+    }
+    waiters_[place] = {who, lag, on.waiters};
+    on.waiters = place;
+}
+
+void Engine::settle() {
+    while (!ready_.empty()) {
+        const FlightRef ref = ready_.back();
+        ready_.pop_back();
+        ready(ref);
+    }
+}
+
+// All dependencies are done: start it, or join its group.
+void Engine::ready(FlightRef ref) {
+    Flight& f = flight(ref);
+    const Op& op = op_of(ref.rank, f);
+    f.arrived = f.time;
+    if (op.kind == OpKind::collective)
+        return arrive_collective(ref,
+                                 std::get<CollectiveWork>(ranks_[ref.rank].graph->graph->works[op.work]));
+    if (op.kind == OpKind::p2p)
+        return arrive_transfer(ref, std::get<TransferWork>(ranks_[ref.rank].graph->graph->works[op.work]));
+    const TimeNs alone = cost_of(ref.rank, f).alone_ns;
+    if (fixed_ || alone == 0)
+        done(ref, f.time, f.time + alone);
+    else
+        begin({ref}, f.time, alone, false);
+}
+
+void Engine::done(FlightRef ref, TimeNs start, TimeNs end) {
+    Flight& f = flight(ref);
+    f.started = start;
+    f.time = end;
+    f.state = Flight::State::done;
+    RankSummary& summary = timeline_.summaries[ref.rank];
+    if (f.stream == 0) {
+        summary.compute_busy += end - start;
+        summary.compute_slowed += end - start - cost_of(ref.rank, f).alone_ns;
+    }
+    if (f.row != kNone)
+        write_row(ref.rank, f, end);
+    for (std::uint32_t place = f.waiters; place != kNone;) {
+        const Waiter waiter = waiters_[place];
+        waiters_[place].next = free_waiter_;
+        free_waiter_ = place;
+        place = waiter.next;
+        if (waiter.who.place == kNone) {
+            ranks_[waiter.who.rank].blocked = false;
+            runnable_.push_back(waiter.who.rank);
+            continue;
+        }
+        Flight& next = flight(waiter.who);
+        if (end + waiter.lag > next.time) {
+            next.time = end + waiter.lag;
+            next.binding = f.row;
+        }
+        if (--next.open == 0)
+            ready_.push_back(waiter.who);
+    }
+    f.waiters = kNone;
+}
+
+void Engine::change_memory(std::uint32_t rank, const Op& op) {
+    RankState& r = ranks_[rank];
+    r.activations += r.graph->graph->memory_changes[op.memory].bytes;
+    RankSummary& summary = timeline_.summaries[rank];
+    summary.peak_activations = std::max(summary.peak_activations, r.activations);
+    if (rank < in_.record.size() && in_.record[rank])
+        timeline_.memory[rank].push_back({r.host, r.activations});
+}
+
+std::uint32_t Engine::add_row(std::uint32_t rank, const RankState& r) {
+    RankTimeline& t = timeline_.ranks[rank];
+    const auto row = static_cast<std::uint32_t>(t.size());
+    t.start.push_back(0);
+    t.duration.push_back(0);
+    t.waited.push_back(0);
+    t.alone.push_back(0);
+    t.instance.push_back(r.instance);
+    t.op.push_back(static_cast<std::uint16_t>(r.op));
+    t.binding.push_back(kBoundByHost);
+    return row;
+}
+
+void Engine::write_row(std::uint32_t rank, const Flight& f, TimeNs end) {
+    RankTimeline& t = timeline_.ranks[rank];
+    t.start[f.row] = f.arrived;
+    t.duration[f.row] = end - f.arrived;
+    t.waited[f.row] = f.started - f.arrived;
+    t.alone[f.row] = cost_of(rank, f).alone_ns;
+    t.binding[f.row] = f.started > f.arrived ? kBoundByPeer : f.binding;
+}
+
+void Engine::add_host_row(std::uint32_t rank, TimeNs start, TimeNs waited_until, std::uint32_t binding) {
+    if (rank >= in_.record.size() || !in_.record[rank])
+        return;
+    const RankState& r = ranks_[rank];
+    const std::uint32_t row = add_row(rank, r);
+    RankTimeline& t = timeline_.ranks[rank];
+    t.start[row] = start;
+    t.duration[row] = r.host - start;
+    t.waited[row] = waited_until - start;
+    t.alone[row] = r.host - waited_until;
+    t.binding[row] = binding;
+}
+
+const Op& Engine::op_of(std::uint32_t rank, const Flight& f) const {
+    const RankGraph& graph = *ranks_[rank].graph->graph;
+    return graph.blocks[graph.program[f.instance].block.value].ops[f.op];
+}
+
+const OpCost& Engine::cost_of(std::uint32_t rank, const Flight& f) const {
+    const AnnotatedGraph& graph = *ranks_[rank].graph;
+    return graph.costs[graph.graph->program[f.instance].block.value][f.op];
+}
+
+std::string Engine::describe(std::uint32_t rank, const Flight& f) const {
+    const RankGraph& graph = *ranks_[rank].graph->graph;
+    const Instance& at = graph.program[f.instance];
+    return fmt::format("rank {} (stage {}): \"{}\" of \"{}\", micro-batch {}, chunk {}",
+                       in_.placement.ranks[rank].rank, graph.stage, graph.names[op_of(rank, f).name],
+                       graph.blocks[at.block.value].name, at.microbatch, at.chunk);
+}
+
+void Engine::report_deadlock() const {
+    std::string text = "the step cannot finish; these ops wait for ranks that never come:";
+    int listed = 0;
+    for (std::uint32_t rank = 0; rank < ranks_.size() && listed < 20; ++rank)
+        for (const Flight& f : ranks_[rank].ring)
+            if (f.state == Flight::State::waits_for_peers && ++listed <= 20)
+                text += "\n  " + describe(rank, f);
+    throw DeadlockError(text);
+}
+
+} // namespace echosim::engine
+
+namespace echosim {
+
+Timeline simulate(const EngineInput& input) {
+    return engine::Engine(input).run();
+}
+
+} // namespace echosim

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "interference/slowdown.h"
+#include "simulator/engine/timeline.h"
+#include "simulator/graph/annotate.h"
+#include "simulator/graph/rank_class.h"
+
+#include <vector>
+
+// The event engine: replays the annotated graphs of all simulated ranks against each other.
+//
+// A rank's host thread walks its program and launches ops; each op is one of
+//   ready at r = max(launch end + latency, previous op of its stream + gap, dependencies + event wait);
+//   a compute op starts at r; a collective at the largest r of its group's members, and ends for all at once;
+//   a transfer at the larger r of its two ends, a group of transfers is done when all are.
+// Where no rate can change (identity SlowdownModel) the end is start + time alone and follows at once from
+// known ends: no event queue, finish times propagate in dependency order. Otherwise every op has remaining
+// work and a rate that SlowdownModel sets at each start and finish on its GPU, and a 4-ary heap holds the
+// running ops.
+//
+// A host may run ahead of its GPU by kLaunchQueue ops, then it waits (the depth of CUDA's launch queue). That
+// bounds the state of a rank: a dependency on an op further back than that is done by the time of any launch.
+namespace echosim {
+
+inline constexpr std::uint32_t kLaunchQueue = 1024;
+
+struct EngineInput {
+    const Placement& placement;
+    const std::vector<AnnotatedGraph>& graphs; // by cost class
+    const SlowdownModel& slowdown;
+    std::vector<bool> record; // by simulated rank: keep its timeline; shorter = false
+};
+
+// Throws DeadlockError when the ranks wait for each other in a circle.
+Timeline simulate(const EngineInput& input);
+
+} // namespace echosim

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simulator/engine/engine_state.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+// Time-ordered mode: each op has remaining work w (ns alone) and a rate x in (0, 1]. When the set of ops on a
+// GPU changes at time t, every op on it is advanced, w -= x (t - updated), gets its new rate, and its end is
+// re-keyed to t + w / x. An op on several GPUs (a collective, a transfer) runs at the lowest rate any of them
+// allows.
+namespace echosim::engine {
+
+void Engine::begin(std::vector<FlightRef> members, TimeNs start, TimeNs alone, bool transfer_part) {
+    std::uint32_t id = 0;
+    if (free_activities_.empty()) {
+        id = static_cast<std::uint32_t>(activities_.size());
+        activities_.emplace_back();
+    } else {
+        id = free_activities_.back();
+        free_activities_.pop_back();
+    }
+    activities_[id] = {static_cast<double>(alone), 1.0,          start, start, false,
+                       std::move(members),         transfer_part};
+    heap_.push(id, std::max(start, now_));
+}
+
+void Engine::next_event() {
+    now_ = heap_.next_time();
+    const std::uint32_t id = heap_.pop();
+    Activity& a = activities_[id];
+    if (!a.running) {
+        a.running = true;
+        a.started = a.updated = now_;
+        heap_.push(id, now_ + static_cast<TimeNs>(std::llround(a.remaining)));
+        for (const FlightRef member : a.members) {
+            const Flight& f = flight(member);
+            const Op& op = op_of(member.rank, f);
+            const OpCost& cost = cost_of(member.rank, f);
+            running_[member.rank].push_back({id, 1.0, {op.kind, op.kernel_class, cost.ctas, cost.hbm_share}});
+        }
+        const std::vector<FlightRef> members = a.members;
+        for (const FlightRef member : members)
+            reprice(member.rank);
+        return;
+    }
+    const Activity finished = std::exchange(a, {});
+    free_activities_.push_back(id);
+    for (const FlightRef member : finished.members) {
+        std::erase_if(running_[member.rank], [&](const RunningOn& on) { return on.activity == id; });
+        reprice(member.rank);
+    }
+    for (const FlightRef member : finished.members) {
+        if (finished.transfer_part)
+            finish_part(member, finished.started, now_);
+        else
+            done(member, finished.started, now_);
+    }
+}
+
+// The set of ops on this GPU has changed: new rates for all of them.
+void Engine::reprice(std::uint32_t rank) {
+    std::vector<RunningOn>& on = running_[rank];
+    if (on.empty())
+        return;
+    std::vector<Running> what(on.size());
+    std::vector<double> rates(on.size(), 1.0);
+    for (std::size_t i = 0; i < on.size(); ++i)
+        what[i] = on[i].what;
+    in_.slowdown.rates(what, rates);
+    for (std::size_t i = 0; i < on.size(); ++i)
+        if (rates[i] != on[i].rate) {
+            on[i].rate = rates[i];
+            touch(on[i].activity);
+        }
+}
+
+void Engine::touch(std::uint32_t id) {
+    Activity& a = activities_[id];
+    a.remaining = std::max(0.0, a.remaining - a.rate * static_cast<double>(now_ - a.updated));
+    a.updated = now_;
+    a.rate = 1.0;
+    for (const FlightRef member : a.members)
+        for (const RunningOn& on : running_[member.rank])
+            if (on.activity == id)
+                a.rate = std::min(a.rate, on.rate);
+    heap_.update(id, now_ + static_cast<TimeNs>(std::llround(a.remaining / a.rate)));
+}
+
+} // namespace echosim::engine

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simulator/graph/annotate.h"
+
+#include <algorithm>
+
+namespace echosim {
+namespace {
+
+struct WorkCost {
+    OpCost op;
+    CommCost communication;
+    std::vector<TimeNs> parts;
+};
+
+class Annotator {
+  public:
+    Annotator(const CostClass& placement, const CostModels& models)
+        : placement_(placement), models_(models) {}
+
+    WorkCost operator()(const GemmShape& shape) const { return kernel(models_.kernels.gemm(shape)); }
+    WorkCost operator()(const AttentionShape& shape) const {
+        return kernel(models_.kernels.attention(shape));
+    }
+    WorkCost operator()(const MemoryShape& shape) const {
+        return kernel(models_.kernels.memory_bound(shape));
+    }
+    WorkCost operator()(const CollectiveWork& work) const {
+        const Collective collective{work.kind, work.bytes, work.dtype, true};
+        WorkCost cost;
+        cost.communication = models_.collectives.estimate(collective, placement_.communicators[work.slot]);
+        fill(cost.op, cost.communication);
+        return cost;
+    }
+    WorkCost operator()(const TransferWork& work) const {
+        WorkCost cost;
+        for (const TransferPart& part : work.parts) {
+            const Collective message{CollectiveKind::send_recv, part.bytes, DType::bf16, true};
+            const CommCost c = models_.collectives.estimate(message, placement_.channels[part.channel]);
+            cost.parts.push_back(to_ns(c.time));
+            if (c.time >= cost.communication.time)
+                cost.communication = c;
+        }
+        fill(cost.op, cost.communication);
+        return cost;
+    }
+    WorkCost operator()(const HostWork& work) const {
+        WorkCost cost;
+        cost.op.alone_ns = to_ns(work.time);
+        return cost;
+    }
+
+    std::uint32_t launch_ns(Launch launch) const {
+        const HostCosts& h = models_.host;
+        switch (launch) {
+        case Launch::none:
+            return 0;
+        case Launch::kernel:
+            return static_cast<std::uint32_t>(to_ns(h.kernel_launch));
+        case Launch::gemm:
+            return static_cast<std::uint32_t>(to_ns(h.gemm_launch));
+        case Launch::attention:
+            return static_cast<std::uint32_t>(to_ns(h.attention_launch));
+        case Launch::collective:
+            return static_cast<std::uint32_t>(to_ns(h.collective_launch));
+        case Launch::p2p:
+            return static_cast<std::uint32_t>(to_ns(h.p2p_launch));
+        case Launch::sync:
+            return static_cast<std::uint32_t>(to_ns(h.sync));
+        }
+        return 0;
+    }
+
+  private:
+    WorkCost kernel(const KernelTime& k) const {
+        WorkCost cost;
+        cost.op.alone_ns = to_ns(k.time);
+        cost.op.provenance = k.provenance;
+        if (k.time > 0)
+            cost.op.hbm_share =
+                static_cast<float>(std::min(1.0, k.bytes / k.time / models_.gpu.memory_bandwidth));
+        return cost;
+    }
+    void fill(OpCost& op, const CommCost& c) const {
+        op.alone_ns = to_ns(c.time);
+        op.ctas = static_cast<std::uint16_t>(c.channels);
+        op.provenance = c.provenance;
+        if (c.time > 0)
+            op.hbm_share =
+                static_cast<float>(std::min(1.0, c.hbm_bytes / c.time / models_.gpu.memory_bandwidth));
+    }
+
+    const CostClass& placement_;
+    const CostModels& models_;
+};
+
+} // namespace
+
+AnnotatedGraph annotate(const RankGraph& graph, const CostClass& placement, const CostModels& models) {
+    const Annotator annotator(placement, models);
+    AnnotatedGraph out;
+    out.graph = &graph;
+    out.kernel_gap_ns = to_ns(models.host.kernel_gap);
+    out.event_wait_ns = to_ns(models.host.event_wait);
+    out.launch_latency_ns = to_ns(models.host.launch_latency);
+    std::vector<OpCost> by_work;
+    for (const Work& work : graph.works) {
+        WorkCost cost = std::visit(annotator, work);
+        by_work.push_back(cost.op);
+        out.communication.push_back(cost.communication);
+        out.transfer_ns.push_back(std::move(cost.parts));
+    }
+    for (const Block& block : graph.blocks) {
+        std::vector<OpCost>& costs = out.costs.emplace_back();
+        for (const Op& op : block.ops) {
+            OpCost cost = op.work == kNone ? OpCost{} : by_work[op.work];
+            cost.host_ns = annotator.launch_ns(op.launch);
+            costs.push_back(cost);
+        }
+    }
+    return out;
+}
+
+} // namespace echosim

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "comm_models/collective_model.h"
+#include "simulator/graph/execution_graph.h"
+#include "simulator/graph/rank_class.h"
+#include "simulator/kernels/host_cost.h"
+#include "simulator/kernels/kernel_time.h"
+
+#include <vector>
+
+namespace echosim {
+
+// Cost of one op alone. Parallel to Block::ops.
+struct OpCost {
+    TimeNs alone_ns = 0;       // on the device (transfers: the longest part); host ops: CPU time
+    std::uint32_t host_ns = 0; // CPU time of the launch
+    float hbm_share = 0;       // share of the HBM bandwidth while it runs
+    std::uint16_t ctas = 0;    // SMs held by a collective
+    Provenance provenance = Provenance::assumed;
+};
+
+// The graph of a cost class with times: what the engine runs.
+struct AnnotatedGraph {
+    const RankGraph* graph = nullptr;
+    std::vector<std::vector<OpCost>> costs;       // [block][op]
+    std::vector<CommCost> communication;          // by row of RankGraph::works; empty cost for kernels
+    std::vector<std::vector<TimeNs>> transfer_ns; // by row of works: time of each part
+    TimeNs kernel_gap_ns = 0;                     // between ops of one stream
+    TimeNs event_wait_ns = 0;                     // dependency across streams
+    TimeNs launch_latency_ns = 0;                 // end of launch to earliest start
+};
+
+struct CostModels {
+    const KernelTimes& kernels;
+    const CollectiveModel& collectives;
+    const HostCosts& host;
+    const Gpu& gpu;
+};
+
+// Per block, so that the cost is that of the blocks, not of the step. The graph must outlive the result.
+AnnotatedGraph annotate(const RankGraph& graph, const CostClass& placement, const CostModels& models);
+
+} // namespace echosim

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "validation/accuracy.h"
+
+#include "simulator/catalogue/gpu.h"
+#include "simulator/core/error.h"
+#include "simulator/run/run.h"
+#include "validation/step_rows.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <thread>
+
+namespace echosim {
+namespace {
+
+// Power of two that fits in memory, for the rows whose source does not state the micro-batch.
+int largest_micro_batch(const StepRow& row) {
+    int best = 1;
+    for (int micro = 1; micro <= 64; micro *= 2) {
+        JobSource source = row.job;
+        source.flags.push_back({"--micro-batch-size", {std::to_string(micro)}, row.id});
+        try {
+            const Job job = resolve_job(source, row.options);
+            if (!run(job, row.cluster, {}).result.memory.fits)
+                break;
+            best = micro;
+        } catch (const InputError&) {
+            break; // does not divide the batch
+        }
+    }
+    return best;
+}
+
+void predict(StepRow& row, const ValidateOptions& options, ValidationRow& out) {
+    try {
+        const bool has_micro =
+            std::ranges::any_of(row.job.flags, [](const Flag& f) { return f.name == "--micro-batch-size"; });
+        if (!has_micro)
+            row.job.flags.push_back(
+                {"--micro-batch-size", {std::to_string(largest_micro_batch(row))}, row.id});
+        const Job job = resolve_job(row.job, row.options);
+        RunOptions run_options;
+        run_options.interference = options.interference;
+        const Result result = run(job, row.cluster, run_options).result;
+        out.predicted = result.step.time;
+        out.p05 = result.step.p05;
+        out.p95 = result.step.p95;
+        out.error_percent = 100 * (result.step.time - row.measured_s) / row.measured_s;
+    } catch (const InputError& error) {
+        out.skipped = error.problems().front().message;
+    }
+}
+
+std::map<std::string, std::string> groups_of(const StepRow& row) {
+    return {{"gpu", row.gpu},
+            {"source", row.source},
+            {"tp", std::to_string(row.tp)},
+            {"pp", std::to_string(row.pp)},
+            {"recompute", row.recompute},
+            {"precision", row.precision},
+            {"software", row.software},
+            {"confidence", row.confidence},
+            {"gpus", std::to_string(row.gpus)}};
+}
+
+double percentile(std::vector<double> values, double share) {
+    std::ranges::sort(values);
+    const double at = share * static_cast<double>(values.size() - 1);
+    const auto low = static_cast<std::size_t>(at);
+    const std::size_t high = std::min(low + 1, values.size() - 1);
+    return values[low] + (at - static_cast<double>(low)) * (values[high] - values[low]);
+}
+
+} // namespace
+
+ValidationReport validate_steps(const std::string& data_path, const ValidateOptions& options) {
+    std::vector<StepRow> rows = read_step_rows(data_path);
+    ValidationReport report{"steps", std::vector<ValidationRow>(rows.size())};
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        report.rows[i].id = rows[i].id;
+        report.rows[i].measured = rows[i].measured_s;
+        report.rows[i].skipped = rows[i].skipped;
+        report.rows[i].groups = groups_of(rows[i]);
+    }
+    std::atomic<std::size_t> next{0};
+    const unsigned cores = std::max(1U, std::thread::hardware_concurrency());
+    const unsigned threads = options.threads > 0 ? static_cast<unsigned>(options.threads) : cores;
+    const auto work = [&] {
+        for (std::size_t i = next++; i < rows.size(); i = next++)
+            if (rows[i].skipped.empty())
+                predict(rows[i], options, report.rows[i]);
+    };
+    std::vector<std::jthread> pool;
+    for (unsigned t = 1; t < threads; ++t)
+        pool.emplace_back(work);
+    work();
+    pool.clear();
+    return report;
+}
+
+ValidationSummary summarise(const std::vector<ValidationRow>& rows) {
+    ValidationSummary s;
+    std::vector<double> errors;
+    int with_interval = 0, inside = 0;
+    for (const ValidationRow& row : rows) {
+        if (!row.error_percent) {
+            ++s.skipped;
+            continue;
+        }
+        ++s.rows;
+        s.bias_percent += *row.error_percent;
+        errors.push_back(std::abs(*row.error_percent));
+        if (row.p05 && row.p95) {
+            ++with_interval;
+            inside += row.measured >= *row.p05 && row.measured <= *row.p95 ? 1 : 0;
+        }
+    }
+    if (errors.empty())
+        return s;
+    for (const double e : errors)
+        s.mean_abs_error_percent += e;
+    s.mean_abs_error_percent /= s.rows;
+    s.bias_percent /= s.rows;
+    s.median_abs_error_percent = percentile(errors, 0.5);
+    s.p90_abs_error_percent = percentile(errors, 0.9);
+    if (with_interval > 0)
+        s.interval_coverage_percent = 100.0 * inside / with_interval;
+    return s;
+}
+
+std::vector<ValidationRow> rows_with(const ValidationReport& report, const std::string& group,
+                                     const std::string& value) {
+    std::vector<ValidationRow> rows;
+    for (const ValidationRow& row : report.rows)
+        if (const auto it = row.groups.find(group); it != row.groups.end() && it->second == value)
+            rows.push_back(row);
+    return rows;
+}
+
+} // namespace echosim

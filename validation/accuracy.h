@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <map>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+// Predicted against measured. error = (predicted - measured) / measured, in percent; a positive one is too
+// slow.
+namespace echosim {
+
+struct ValidationRow {
+    std::string id;
+    double measured = 0;
+    std::optional<double> predicted, p05, p95, error_percent;
+    std::string skipped;                       // reason; empty when the row was simulated
+    std::map<std::string, std::string> groups; // "gpu" -> "a100-sxm-80gb", "tp" -> "8", ...
+};
+
+struct ValidationSummary {
+    int rows = 0; // simulated
+    int skipped = 0;
+    double mean_abs_error_percent = 0;
+    double median_abs_error_percent = 0;
+    double p90_abs_error_percent = 0;
+    double bias_percent = 0; // mean signed error
+    std::optional<double> interval_coverage_percent;
+};
+
+struct ValidationReport {
+    std::string kind;
+    std::vector<ValidationRow> rows;
+};
+
+struct ValidateOptions {
+    int threads = 0; // 0 = one a core
+    std::string interference = "off";
+};
+
+// Simulates every row of a table of measured steps. Results do not depend on the number of threads.
+ValidationReport validate_steps(const std::string& data_path, const ValidateOptions& options);
+
+ValidationSummary summarise(const std::vector<ValidationRow>& rows);
+std::vector<ValidationRow> rows_with(const ValidationReport& report, const std::string& group,
+                                     const std::string& value);
+
+nlohmann::ordered_json report_to_json(const ValidationReport& report); // schema echosim.validate/1
+std::string report_text(const ValidationReport& report);               // summaries, then the worst rows
+// measured / predicted percentiles by kernel preset over high-confidence rows:
+// simulator/run/step_residuals.json.
+nlohmann::ordered_json residuals_json(const ValidationReport& report);
+
+} // namespace echosim
