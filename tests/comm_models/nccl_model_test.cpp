@@ -288,7 +288,7 @@ TEST(NcclModel, NvlinkDomainIsOneNode) {
     const CommCost cost = model->estimate({.kind = kReduce, .bytes = 1024 * kMiB}, group_on(cluster, 2, 4));
     EXPECT_EQ(cost.algorithm, Algorithm::nvls);
     EXPECT_EQ(cost.nic_bytes, 0);
-    EXPECT_EQ(cost.provenance, Provenance::fitted);
+    EXPECT_EQ(cost.provenance, Provenance::catalogue); // the fit saw B200 in nodes of eight
 }
 
 TEST(NcclModel, Provenance) {
@@ -299,6 +299,7 @@ TEST(NcclModel, Provenance) {
     };
     EXPECT_EQ(of(cluster_of("h100-sxm"), 1, 8), Provenance::fitted);
     EXPECT_EQ(of(cluster_of("mi300x"), 1, 8), Provenance::assumed);
+    EXPECT_EQ(of(cluster_of("v100-sxm3-32gb"), 1, 8), Provenance::catalogue);
     Cluster h800 = cluster_of("h800-sxm");
     h800.node.nvlink = {200e9, 8, true};
     EXPECT_EQ(of(h800, 1, 8), Provenance::catalogue);
