@@ -115,7 +115,7 @@ TEST_F(EtrDamage, FlippedBytesAreDetected) {
     for (const EtrCodec codec : {EtrCodec::raw, EtrCodec::zstd}) {
         const Bytes good = file_of(trace, codec);
         std::size_t harmless = 0;
-        for (std::size_t at = 0; at < good.size() - 8; ++at) {
+        for (std::size_t at = 0; at < good.size() - 8; at += at < 256 || at + 256 > good.size() ? 1 : 7) {
             Bytes bytes = good;
             bytes[at] ^= std::byte{0x10};
             if (!refused(bytes, path_)) {
@@ -228,7 +228,7 @@ TEST_F(EtrDamage, RandomContentsNeverBreakTheReader) {
         const Bytes good = file_of(test::small_trace(), codec);
         std::mt19937 engine(2);
         int refusals = 0;
-        for (int i = 0; i < 2000; ++i) {
+        for (int i = 0; i < 400; ++i) {
             Bytes bytes = good;
             const EtrSection& section = sections_[engine() % sections_.size()];
             for (int flips = 0; flips < 3; ++flips) {
@@ -239,15 +239,14 @@ TEST_F(EtrDamage, RandomContentsNeverBreakTheReader) {
             reseal(bytes);
             refusals += refused(bytes, path_) ? 1 : 0;
         }
-        EXPECT_GT(refusals, 500);
+        EXPECT_GT(refusals, 100);
     }
 }
 
 TEST_F(EtrDamage, OtherFilesAreNamedAsSuch) {
-    for (const std::string text : {"", "{\"traceEvents\":[]}", "ECHOTRC1"}) {
-        Bytes bytes(text.size());
-        std::memcpy(bytes.data(), text.data(), text.size());
-        EXPECT_TRUE(refused(bytes, path_)) << text;
+    for (const std::string_view text : {"", "{\"traceEvents\":[]}", "ECHOTRC1"}) {
+        const auto bytes = std::as_bytes(std::span(text));
+        EXPECT_TRUE(refused(Bytes(bytes.begin(), bytes.end()), path_)) << text;
     }
     EXPECT_TRUE(refused(Bytes(4096), path_));
     EXPECT_THROW(read_etr("/no/such/file.etr"), InputError);
