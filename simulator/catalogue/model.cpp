@@ -23,8 +23,10 @@ std::string lower_case(std::string_view text) {
 void append_flags(CatalogueModel& model, const std::string& line) {
     std::istringstream words(line);
     for (std::string word; words >> word;) {
-        if (word.rfind("--", 0) == 0) model.flags.emplace_back(word, "");
-        else model.flags.back().second = word;
+        if (word.rfind("--", 0) == 0)
+            model.flags.emplace_back(word, "");
+        else
+            model.flags.back().second = word;
     }
 }
 
@@ -37,7 +39,8 @@ std::vector<CatalogueModel> read_models() {
         model.aliases = entry.at("aliases").get<std::vector<std::string>>();
         model.description = entry.at("description").get<std::string>();
         model.source = entry.at("source").get<std::string>();
-        for (const auto& line : entry.at("flags")) append_flags(model, line.get<std::string>());
+        for (const auto& line : entry.at("flags"))
+            append_flags(model, line.get<std::string>());
         models.push_back(std::move(model));
     }
     return models;
@@ -53,9 +56,11 @@ const std::vector<CatalogueModel>& all_models() {
 const CatalogueModel* find_model(std::string_view name) {
     const std::string wanted = lower_case(name);
     for (const CatalogueModel& model : all_models()) {
-        if (lower_case(model.id) == wanted) return &model;
+        if (lower_case(model.id) == wanted)
+            return &model;
         for (const std::string& alias : model.aliases) {
-            if (lower_case(alias) == wanted) return &model;
+            if (lower_case(alias) == wanted)
+                return &model;
         }
     }
     return nullptr;

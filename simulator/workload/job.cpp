@@ -68,8 +68,11 @@ Json kernels_json(const KernelPlan& k) {
 Json flags_json(const std::vector<FlagVerdict>& flags) {
     Json list = Json::array();
     for (const FlagVerdict& f : flags) {
-        list.push_back(
-            Json{{"flag", f.flag}, {"value", f.value}, {"verdict", f.verdict}, {"note", f.note}, {"origin", f.origin}});
+        list.push_back(Json{{"flag", f.flag},
+                            {"value", f.value},
+                            {"verdict", f.verdict},
+                            {"note", f.note},
+                            {"origin", f.origin}});
     }
     return list;
 }
@@ -115,25 +118,36 @@ std::string_view to_string(Normalization value) {
 
 std::string_view to_string(Activation value) {
     switch (value) {
-    case Activation::gelu: return "gelu";
-    case Activation::swiglu: return "swiglu";
-    case Activation::geglu: return "geglu";
-    case Activation::squared_relu: return "squared_relu";
+    case Activation::gelu:
+        return "gelu";
+    case Activation::swiglu:
+        return "swiglu";
+    case Activation::geglu:
+        return "geglu";
+    case Activation::squared_relu:
+        return "squared_relu";
     }
     return "?";
 }
 
-std::string_view to_string(AttentionImpl value) { return value == AttentionImpl::flash ? "flash" : "unfused"; }
+std::string_view to_string(AttentionImpl value) {
+    return value == AttentionImpl::flash ? "flash" : "unfused";
+}
 
 std::string_view to_string(RecomputeGranularity value) {
     switch (value) {
-    case RecomputeGranularity::none: return "none";
-    case RecomputeGranularity::selective: return "selective";
-    case RecomputeGranularity::full: return "full";
+    case RecomputeGranularity::none:
+        return "none";
+    case RecomputeGranularity::selective:
+        return "selective";
+    case RecomputeGranularity::full:
+        return "full";
     }
     return "?";
 }
 
-std::string_view to_string(RecomputeMethod value) { return value == RecomputeMethod::uniform ? "uniform" : "block"; }
+std::string_view to_string(RecomputeMethod value) {
+    return value == RecomputeMethod::uniform ? "uniform" : "block";
+}
 
 } // namespace echosim

@@ -17,68 +17,92 @@ namespace {
 constexpr std::size_t kMaxScript = 4'194'304;
 
 void check_text(std::string_view text, const std::string& path) {
-    if (text.size() > kMaxScript) throw InputError(path, fmt::format("{} bytes are more than a launch script has", text.size()));
-    const auto control = std::find_if(text.begin(), text.end(), [](unsigned char c) { return c < 32 && c != '\n' && c != '\t' && c != '\r' && c != '\f'; });
-    if (control == text.end()) return;
+    if (text.size() > kMaxScript)
+        throw InputError(path, fmt::format("{} bytes are more than a launch script has", text.size()));
+    const auto control = std::find_if(text.begin(), text.end(), [](unsigned char c) {
+        return c < 32 && c != '\n' && c != '\t' && c != '\r' && c != '\f';
+    });
+    if (control == text.end())
+        return;
     const auto line = 1 + std::count(text.begin(), control, '\n');
-    throw InputError(fmt::format("{}:{}", path, line), "is binary or holds control characters", "give a launch script or a list of Megatron flags");
+    throw InputError(fmt::format("{}:{}", path, line), "is binary or holds control characters",
+                     "give a launch script or a list of Megatron flags");
 }
 
 void set_slurm_variables(shell::Runner& runner, const SlurmRequest& slurm) {
     const auto set = [&](std::initializer_list<const char*> names, const std::optional<int>& value) {
-        if (!value) return;
-        for (const char* name : names) runner.set(name, std::to_string(*value));
+        if (!value)
+            return;
+        for (const char* name : names)
+            runner.set(name, std::to_string(*value));
     };
     set({"SLURM_NNODES", "SLURM_JOB_NUM_NODES"}, slurm.nodes);
     set({"SLURM_NTASKS", "SLURM_NPROCS"}, slurm.tasks);
     set({"SLURM_NTASKS_PER_NODE", "SLURM_TASKS_PER_NODE"}, slurm.tasks_per_node);
     set({"SLURM_GPUS_PER_NODE", "SLURM_GPUS_ON_NODE"}, slurm.gpus_per_node);
-    if (!slurm.tasks && slurm.nodes && slurm.tasks_per_node) runner.set("SLURM_NTASKS", std::to_string(*slurm.nodes * *slurm.tasks_per_node));
+    if (!slurm.tasks && slurm.nodes && slurm.tasks_per_node)
+        runner.set("SLURM_NTASKS", std::to_string(*slurm.nodes * *slurm.tasks_per_node));
 }
 
 // The command with most flags of Megatron-LM; the first of equals.
-TrainingCommand choose_command(const shell::Runner& runner, const std::string& path, std::vector<std::string>& warnings) {
+TrainingCommand choose_command(const shell::Runner& runner, const std::string& path,
+                               std::vector<std::string>& warnings) {
     std::optional<TrainingCommand> best;
     int training = 0;
     for (const shell::ExternalCommand& command : runner.commands) {
         auto found = training_command(command);
-        if (!found || !found->has_shape) continue;
+        if (!found || !found->has_shape)
+            continue;
         ++training;
-        if (!best || found->known_flags > best->known_flags) best = std::move(found);
+        if (!best || found->known_flags > best->known_flags)
+            best = std::move(found);
     }
     if (!best) {
-        throw InputError(path, "no command that starts Megatron-LM training (torchrun, srun, mpirun, python ... with --num-layers and so on)",
+        throw InputError(path,
+                         "no command that starts Megatron-LM training (torchrun, srun, mpirun, python ... "
+                         "with --num-layers and so on)",
                          "give the script that holds the flags, or a plain list of them");
     }
     if (training > 1) {
-        warnings.push_back(fmt::format("{} commands start training; the one at {} is read", training, runner.place(best->line)));
+        warnings.push_back(fmt::format("{} commands start training; the one at {} is read", training,
+                                       runner.place(best->line)));
     }
     return *best;
 }
 
 // Values a flag may still take, for telling a missing value from nothing at all.
 std::size_t values_of(const std::string& word) {
-    if (word.find('=') != std::string::npos) return 0;
+    if (word.find('=') != std::string::npos)
+        return 0;
     const MegatronOption* option = find_option(word);
-    if (option == nullptr) return std::numeric_limits<std::size_t>::max();
+    if (option == nullptr)
+        return std::numeric_limits<std::size_t>::max();
     switch (option->arity) {
-    case Arity::none: return 0;
-    case Arity::one: return 1;
-    case Arity::three: return 3;
-    default: return std::numeric_limits<std::size_t>::max();
+    case Arity::none:
+        return 0;
+    case Arity::one:
+        return 1;
+    case Arity::three:
+        return 3;
+    default:
+        return std::numeric_limits<std::size_t>::max();
     }
 }
 
 class ArgumentReader {
   public:
-    ArgumentReader(const shell::Runner& runner, const TrainingCommand& command) : runner_(runner), command_(command) {}
+    ArgumentReader(const shell::Runner& runner, const TrainingCommand& command)
+        : runner_(runner), command_(command) {}
 
     std::vector<Flag> flags(std::vector<std::string>& warnings) {
         std::vector<FlagWord> words = flag_words(warnings);
-        if (!problems_.empty()) throw InputError(std::move(problems_));
+        if (!problems_.empty())
+            throw InputError(std::move(problems_));
         std::vector<Flag> flags = parse_flags(words);
-        for (Flag& flag : flags) settle(flag);
-        if (!problems_.empty()) throw InputError(std::move(problems_));
+        for (Flag& flag : flags)
+            settle(flag);
+        if (!problems_.empty())
+            throw InputError(std::move(problems_));
         return flags;
     }
 
@@ -91,15 +115,18 @@ class ArgumentReader {
             const std::string origin = runner_.place(argument.line);
             const bool only_unset = shell::has_unknown(text) && runner_.without_unset(text).empty();
             if (left == 0 && only_unset) {
-                warnings.push_back(fmt::format("{}: {} is not set in the script: taken as empty", origin, runner_.unknown_of(text).what));
+                warnings.push_back(fmt::format("{}: {} is not set in the script: taken as empty", origin,
+                                               runner_.unknown_of(text).what));
                 continue;
             }
             if (left == 0 && text.rfind("--", 0) != 0 && shell::has_unknown(text)) {
                 unknown(origin, "an argument", text);
                 continue;
             }
-            if (text.rfind("--", 0) == 0) left = values_of(text);
-            else if (left > 0) --left;
+            if (text.rfind("--", 0) == 0)
+                left = values_of(text);
+            else if (left > 0)
+                --left;
             words.push_back({text, origin});
         }
         return words;
@@ -107,9 +134,11 @@ class ArgumentReader {
 
     void unknown(const std::string& origin, const std::string& subject, const std::string& text) {
         const shell::Unknown& cause = runner_.unknown_of(text);
-        problems_.push_back({origin, fmt::format("{} depends on {} ({}), which is not known without running the script", subject, cause.what,
-                                                 runner_.place(cause.line)),
-                             "set it in the script, or write the value"});
+        problems_.push_back(
+            {origin,
+             fmt::format("{} depends on {} ({}), which is not known without running the script", subject,
+                         cause.what, runner_.place(cause.line)),
+             "set it in the script, or write the value"});
     }
 
     // Unknown values matter only where the flag does: a path may stay open.
@@ -117,16 +146,19 @@ class ArgumentReader {
         const MegatronOption* option = find_option(flag.name);
         const bool matters = option != nullptr && option->verdict != OptionVerdict::harmless;
         for (std::string& value : flag.values) {
-            if (!shell::has_unknown(value)) continue;
+            if (!shell::has_unknown(value))
+                continue;
             if (matters && flag.name != "--tokenizer-type") {
                 unknown(flag.origin, flag.name, value);
                 return;
             }
             value = spelled(value);
         }
-        const bool open = std::any_of(flag.values.begin(), flag.values.end(), [](const std::string& v) { return v.find('$') != std::string::npos; });
+        const bool open = std::any_of(flag.values.begin(), flag.values.end(),
+                                      [](const std::string& v) { return v.find('$') != std::string::npos; });
         if (open && option != nullptr && (option->kind != ValueKind::text || !option->choices.empty())) {
-            flag.values = {option->default_value.empty() ? "0" : option->default_value};   // harmless, whatever it is
+            flag.values = {option->default_value.empty() ? "0"
+                                                         : option->default_value}; // harmless, whatever it is
         }
     }
 
@@ -169,7 +201,8 @@ JobSource read_launch_script(std::string_view text, const std::string& path) {
     source.world_size_origin = std::move(world.origin);
     source.warnings.insert(source.warnings.end(), world.warnings.begin(), world.warnings.end());
     for (const auto& [name, value] : command.environment) {
-        if (!shell::has_unknown(value)) source.environment[name] = value;
+        if (!shell::has_unknown(value))
+            source.environment[name] = value;
     }
     return source;
 }

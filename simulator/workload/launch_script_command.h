@@ -26,8 +26,9 @@ struct TrainingCommand {
     std::vector<shell::Field> arguments;
     std::map<std::string, std::string> environment;
     int line = 0;
-    int known_flags = 0;      // arguments that are options of Megatron-LM
-    bool has_shape = false;   // one of them says that this trains a model (--num-layers, --micro-batch-size, ...)
+    int known_flags = 0; // arguments that are options of Megatron-LM
+    bool has_shape =
+        false; // one of them says that this trains a model (--num-layers, --micro-batch-size, ...)
 };
 std::optional<TrainingCommand> training_command(const shell::ExternalCommand& command);
 
@@ -39,6 +40,7 @@ struct WorldSize {
     std::string origin;
     std::vector<std::string> warnings;
 };
-WorldSize world_size_of(const TrainingCommand& command, const SlurmRequest& slurm, const shell::Runner& runner);
+WorldSize world_size_of(const TrainingCommand& command, const SlurmRequest& slurm,
+                        const shell::Runner& runner);
 
 } // namespace echosim

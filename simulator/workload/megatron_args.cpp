@@ -15,24 +15,32 @@ namespace {
 
 // What argparse takes for an option: "--name", or "-x" that is no number.
 bool looks_like_flag(const std::string& word) {
-    if (word.size() < 2 || word[0] != '-' || word.find(' ') != std::string::npos) return false;
+    if (word.size() < 2 || word[0] != '-' || word.find(' ') != std::string::npos)
+        return false;
     const char second = word[1];
     return !(std::isdigit(static_cast<unsigned char>(second)) != 0 || second == '.');
 }
 
 std::string kind_in_words(const MegatronOption& option) {
     switch (option.kind) {
-    case ValueKind::integer: return "a whole number";
-    case ValueKind::real: return "a number";
-    case ValueKind::boolean: return "true or false";
-    case ValueKind::pattern: return "a number or a list expression such as ([0]*3+[1]*58)";
-    default: return "a value";
+    case ValueKind::integer:
+        return "a whole number";
+    case ValueKind::real:
+        return "a number";
+    case ValueKind::boolean:
+        return "true or false";
+    case ValueKind::pattern:
+        return "a number or a list expression such as ([0]*3+[1]*58)";
+    default:
+        return "a value";
     }
 }
 
 std::string expected_values(const MegatronOption& option) {
-    if (option.arity == Arity::three) return "three values";
-    if (!option.choices.empty()) return fmt::format("one of {}", fmt::join(option.choices, ", "));
+    if (option.arity == Arity::three)
+        return "three values";
+    if (!option.choices.empty())
+        return fmt::format("one of {}", fmt::join(option.choices, ", "));
     return kind_in_words(option);
 }
 
@@ -43,10 +51,13 @@ class FlagSplitter {
 
     std::vector<Flag> split() {
         while (next_ < words_.size()) {
-            if (looks_like_flag(words_[next_].text)) read_flag();
-            else stray_word();
+            if (looks_like_flag(words_[next_].text))
+                read_flag();
+            else
+                stray_word();
         }
-        if (!problems_.empty()) throw InputError(std::move(problems_));
+        if (!problems_.empty())
+            throw InputError(std::move(problems_));
         return std::move(flags_);
     }
 
@@ -54,7 +65,8 @@ class FlagSplitter {
     void stray_word() {
         const FlagWord& word = words_[next_++];
         std::string after;
-        if (!flags_.empty()) after = fmt::format(" (after {})", flags_.back().name);
+        if (!flags_.empty())
+            after = fmt::format(" (after {})", flags_.back().name);
         problems_.push_back({word.origin, fmt::format("\"{}\" belongs to no flag{}", word.text, after),
                              "a switch takes no value; write a value with spaces in quotes"});
     }
@@ -69,8 +81,9 @@ class FlagSplitter {
         if (equals != std::string::npos) {
             flag.values.push_back(word.text.substr(equals + 1));
             if (option != nullptr && option->arity == Arity::none) {
-                problems_.push_back({flag.origin, fmt::format("{} takes no value, read \"{}\"", flag.name,
-                                                              flag.values[0]), {}});
+                problems_.push_back({flag.origin,
+                                     fmt::format("{} takes no value, read \"{}\"", flag.name, flag.values[0]),
+                                     {}});
             }
             flags_.push_back(std::move(flag));
             return;
@@ -82,9 +95,12 @@ class FlagSplitter {
     void read_values(Flag& flag, const MegatronOption* option) {
         const Arity arity = option == nullptr ? Arity::any : option->arity;
         std::size_t limit = words_.size();
-        if (arity == Arity::none) limit = 0;
-        if (arity == Arity::one) limit = 1;
-        if (arity == Arity::three) limit = 3;
+        if (arity == Arity::none)
+            limit = 0;
+        if (arity == Arity::one)
+            limit = 1;
+        if (arity == Arity::three)
+            limit = 3;
         while (flag.values.size() < limit && next_ < words_.size() && !looks_like_flag(words_[next_].text)) {
             flag.values.push_back(words_[next_++].text);
         }
@@ -170,8 +186,10 @@ constexpr std::array kKeyFlags = {
 };
 
 std::optional<bool> boolean_from(const std::string& text) {
-    if (text == "true" || text == "1" || text == "on") return true;
-    if (text == "false" || text == "0" || text == "off") return false;
+    if (text == "true" || text == "1" || text == "on")
+        return true;
+    if (text == "false" || text == "0" || text == "off")
+        return false;
     return std::nullopt;
 }
 
@@ -180,52 +198,63 @@ std::vector<std::string> split_at_commas(const std::string& text) {
     std::string part;
     for (const char c : text) {
         if (c == ',' || c == ' ') {
-            if (!part.empty()) parts.push_back(std::move(part));
+            if (!part.empty())
+                parts.push_back(std::move(part));
             part.clear();
         } else {
             part += c;
         }
     }
-    if (!part.empty()) parts.push_back(std::move(part));
+    if (!part.empty())
+        parts.push_back(std::move(part));
     return parts;
 }
 
 Flag switch_for_key(const KeyFlag& entry, const std::string& key, const std::string& value) {
     const auto on = boolean_from(value);
-    if (!on) throw InputError("--set job." + key, fmt::format("read \"{}\"", value), "true or false");
+    if (!on)
+        throw InputError("--set job." + key, fmt::format("read \"{}\"", value), "true or false");
     return Flag{entry.flag, {*on != entry.inverse ? "true" : "false"}, "--set"};
 }
 
 } // namespace
 
-std::vector<Flag> parse_flags(const std::vector<FlagWord>& words) { return FlagSplitter(words).split(); }
+std::vector<Flag> parse_flags(const std::vector<FlagWord>& words) {
+    return FlagSplitter(words).split();
+}
 
 std::vector<Flag> parse_flags(const std::vector<std::string>& words, const std::string& origin) {
     std::vector<FlagWord> placed;
     placed.reserve(words.size());
-    for (const std::string& word : words) placed.push_back({word, origin});
+    for (const std::string& word : words)
+        placed.push_back({word, origin});
     return parse_flags(placed);
 }
 
 Flag flag_for_key(const std::string& key, const std::string& value) {
-    if (key == "precision.compute" && (value == "bf16" || value == "fp16")) return Flag{"--" + value, {"true"}, "--set"};
+    if (key == "precision.compute" && (value == "bf16" || value == "fp16"))
+        return Flag{"--" + value, {"true"}, "--set"};
     if (key == "parallel.world_size" || key == "parallel.dp") {
         throw InputError("--set job." + key, "is not set directly", "set the number of GPUs with --gpus N");
     }
     if (key == "kernels.cuda_graphs" && boolean_from(value)) {
         return Flag{"--cuda-graph-impl", {*boolean_from(value) ? "local" : "none"}, "--set"};
     }
-    const auto* entry = std::find_if(kKeyFlags.begin(), kKeyFlags.end(), [&](const KeyFlag& k) { return key == k.key; });
+    const auto* entry =
+        std::find_if(kKeyFlags.begin(), kKeyFlags.end(), [&](const KeyFlag& k) { return key == k.key; });
     if (entry == kKeyFlags.end()) {
         std::vector<std::string> keys;
-        for (const KeyFlag& k : kKeyFlags) keys.emplace_back(k.key);
+        for (const KeyFlag& k : kKeyFlags)
+            keys.emplace_back(k.key);
         throw InputError("--set job." + key, "no such key",
                          fmt::format("one of {}, precision.compute", fmt::join(keys, ", ")));
     }
     const MegatronOption* option = find_option(entry->flag);
     ECHOSIM_CHECK(option != nullptr, entry->flag);
-    if (option->arity == Arity::none) return switch_for_key(*entry, key, value);
-    if (option->arity == Arity::one) return Flag{entry->flag, {value}, "--set"};
+    if (option->arity == Arity::none)
+        return switch_for_key(*entry, key, value);
+    if (option->arity == Arity::one)
+        return Flag{entry->flag, {value}, "--set"};
     return Flag{entry->flag, split_at_commas(value), "--set"};
 }
 

@@ -8,32 +8,33 @@
 #include <vector>
 
 // Megatron-LM's own command line: which options there are, what they mean to us, and how Megatron derives and
-// checks the rest (defaults, data-parallel size, micro-batches, vocabulary padding, pipeline split). The rules are
-// those of Megatron-LM d98e8a64 (arguments.py, transformer_config.py, parallel_state.py).
+// checks the rest (defaults, data-parallel size, micro-batches, vocabulary padding, pipeline split). The
+// rules are those of Megatron-LM d98e8a64 (arguments.py, transformer_config.py, parallel_state.py).
 namespace echosim {
 
 // One flag as it was written.
 struct Flag {
-    std::string name;                   // "--num-layers", one spelling: dashes, no "="
-    std::vector<std::string> values;    // empty for switches
-    std::string origin;                 // "job.sh:12", "command line", "catalogue llama3-70b"
+    std::string name;                // "--num-layers", one spelling: dashes, no "="
+    std::vector<std::string> values; // empty for switches
+    std::string origin;              // "job.sh:12", "command line", "catalogue llama3-70b"
 };
 
 // What a launch script, flag list, model name or earlier result says, before any rule is applied.
 struct JobSource {
     std::string name;
-    std::vector<Flag> flags;                        // later ones override earlier ones
-    std::optional<int> world_size;                  // nnodes x nproc-per-node
+    std::vector<Flag> flags;       // later ones override earlier ones
+    std::optional<int> world_size; // nnodes x nproc-per-node
     std::string world_size_origin;
-    std::map<std::string, std::string> environment; // exported variables (CUDA_DEVICE_MAX_CONNECTIONS, NCCL_*)
-    std::string software;                           // generation an earlier result was made for; empty = not stated
+    std::map<std::string, std::string>
+        environment;      // exported variables (CUDA_DEVICE_MAX_CONNECTIONS, NCCL_*)
+    std::string software; // generation an earlier result was made for; empty = not stated
     std::vector<std::string> warnings;
 };
 
 struct ResolveOptions {
-    std::optional<int> gpus;     // --gpus: overrides the script's world size
-    bool strict = false;         // unknown flags are errors
-    std::string software;        // generation; empty = the source's, else mcore-2025
+    std::optional<int> gpus; // --gpus: overrides the script's world size
+    bool strict = false;     // unknown flags are errors
+    std::string software;    // generation; empty = the source's, else mcore-2025
 };
 
 // Reads any JOB argument of the command line: launch script, flag list, catalogue model name or result JSON.
@@ -50,8 +51,8 @@ struct FlagWord {
 std::vector<Flag> parse_flags(const std::vector<FlagWord>& words);
 std::vector<Flag> parse_flags(const std::vector<std::string>& words, const std::string& origin);
 
-// Applies Megatron's rules. Collects all problems and throws one InputError. Never changes what Megatron would do:
-// where Megatron refuses, so does this, with the nearest valid value as the hint.
+// Applies Megatron's rules. Collects all problems and throws one InputError. Never changes what Megatron
+// would do: where Megatron refuses, so does this, with the nearest valid value as the hint.
 Job resolve_job(const JobSource& source, const ResolveOptions& options);
 
 // --set job.KEY=VALUE as the Megatron flag of the same meaning ("job.batch.micro=2" -> --micro-batch-size 2).

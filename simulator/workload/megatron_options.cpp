@@ -18,7 +18,8 @@ std::vector<std::string> split(std::string_view text, char separator) {
     while (true) {
         const std::size_t end = text.find(separator, begin);
         parts.emplace_back(text.substr(begin, end - begin));
-        if (end == std::string_view::npos) return parts;
+        if (end == std::string_view::npos)
+            return parts;
         begin = end + 1;
     }
 }
@@ -26,10 +27,14 @@ std::vector<std::string> split(std::string_view text, char separator) {
 // Column "type": switch, switch_off, int, float, str, bool or pattern, with + * 3 for lists.
 void set_type(MegatronOption& option, std::string type) {
     option.arity = Arity::one;
-    if (type.back() == '+') option.arity = Arity::at_least_one;
-    if (type.back() == '*') option.arity = Arity::any;
-    if (type.back() == '3') option.arity = Arity::three;
-    if (option.arity != Arity::one) type.pop_back();
+    if (type.back() == '+')
+        option.arity = Arity::at_least_one;
+    if (type.back() == '*')
+        option.arity = Arity::any;
+    if (type.back() == '3')
+        option.arity = Arity::three;
+    if (option.arity != Arity::one)
+        type.pop_back();
     if (type == "switch" || type == "switch_off") {
         option.kind = type == "switch" ? ValueKind::toggle_on : ValueKind::toggle_off;
         option.arity = Arity::none;
@@ -57,7 +62,9 @@ OptionVerdict verdict_from(const std::string& text) {
     return found->second;
 }
 
-std::string text_or_empty(const std::string& cell) { return cell == "-" ? std::string() : cell; }
+std::string text_or_empty(const std::string& cell) {
+    return cell == "-" ? std::string() : cell;
+}
 
 MegatronOption option_of(const std::vector<std::string>& cells, bool fork) {
     ECHOSIM_CHECK(cells.size() == (fork ? 5U : 6U), "option table: wrong number of columns at " + cells[0]);
@@ -68,7 +75,8 @@ MegatronOption option_of(const std::vector<std::string>& cells, bool fork) {
         option.becomes = text_or_empty(cells[2]);
     } else {
         option.default_value = text_or_empty(cells[2]);
-        if (cells[3] != "-") option.choices = split(cells[3], '|');
+        if (cells[3] != "-")
+            option.choices = split(cells[3], '|');
     }
     option.verdict = verdict_from(cells[fork ? 3 : 4]);
     option.note = text_or_empty(cells[fork ? 4 : 5]);
@@ -78,7 +86,8 @@ MegatronOption option_of(const std::vector<std::string>& cells, bool fork) {
 std::vector<MegatronOption> read_table(std::string_view text, bool fork) {
     std::vector<MegatronOption> options;
     for (const std::string& line : split(text, '\n')) {
-        if (!line.empty() && line[0] != '#') options.push_back(option_of(split(line, '\t'), fork));
+        if (!line.empty() && line[0] != '#')
+            options.push_back(option_of(split(line, '\t'), fork));
     }
     return options;
 }
@@ -90,7 +99,8 @@ const NameIndex& name_index() {
         NameIndex all;
         for (const auto* table : {&fork_options(), &megatron_options()}) {
             for (const MegatronOption& option : *table) {
-                for (const std::string& name : option.names) all.emplace(name, &option);
+                for (const std::string& name : option.names)
+                    all.emplace(name, &option);
             }
         }
         return all;
@@ -122,10 +132,13 @@ std::optional<std::string> nearest_option(std::string_view name) {
     for (const auto* table : {&megatron_options(), &fork_options()}) {
         for (const MegatronOption& option : *table) {
             for (const std::string& known : option.names) {
-                const std::size_t difference = std::max(known.size(), name.size()) - std::min(known.size(), name.size());
-                if (difference >= best) continue;
+                const std::size_t difference =
+                    std::max(known.size(), name.size()) - std::min(known.size(), name.size());
+                if (difference >= best)
+                    continue;
                 const std::size_t distance = edit_distance(known, name);
-                if (distance >= best) continue;
+                if (distance >= best)
+                    continue;
                 best = distance;
                 nearest = known;
             }

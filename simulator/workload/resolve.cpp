@@ -23,7 +23,8 @@ void resolve_software(Resolution& r) {
     if (!r.options.software.empty()) {
         software = r.options.software;
         origin = "option";
-        if (const auto& names = software_generations(); std::find(names.begin(), names.end(), software) == names.end()) {
+        if (const auto& names = software_generations();
+            std::find(names.begin(), names.end(), software) == names.end()) {
             r.flags.problems.push_back({"software generation", fmt::format("read \"{}\"", software),
                                         fmt::format("one of {}", join(names))});
         }
@@ -42,9 +43,8 @@ void sort_by_section(std::vector<ResolvedValue>& values) {
         const std::string name = v.key.substr(0, v.key.find('.'));
         return std::find(sections.begin(), sections.end(), name) - sections.begin();
     };
-    std::stable_sort(values.begin(), values.end(), [&](const ResolvedValue& a, const ResolvedValue& b) {
-        return section(a) < section(b);
-    });
+    std::stable_sort(values.begin(), values.end(),
+                     [&](const ResolvedValue& a, const ResolvedValue& b) { return section(a) < section(b); });
 }
 
 } // namespace
@@ -61,11 +61,14 @@ void Resolution::note_flag(std::string_view key, bool value, std::string origin)
     note(key, std::string(value ? "true" : "false"), std::move(origin));
 }
 
-void Resolution::warn(std::string text) { flags.warnings.push_back(std::move(text)); }
+void Resolution::warn(std::string text) {
+    flags.warnings.push_back(std::move(text));
+}
 
 void Resolution::refuse(std::string text) {
     auto& list = flags.not_modelled;
-    if (std::find(list.begin(), list.end(), text) == list.end()) list.push_back(std::move(text));
+    if (std::find(list.begin(), list.end(), text) == list.end())
+        list.push_back(std::move(text));
 }
 
 int Resolution::integer(std::string_view flag, std::int64_t low, std::int64_t high, int otherwise) {
@@ -83,8 +86,8 @@ Job resolve_job(const JobSource& source, const ResolveOptions& options) {
     r.job.name = source.name;
     r.job.environment = source.environment;
     r.flags.keep_strongest({"--fp16", "--bf16"});
-    r.flags.keep_strongest({"--num-layers-per-virtual-pipeline-stage", "--num-virtual-stages-per-pipeline-rank",
-                            "--pipeline-model-parallel-layout"});
+    r.flags.keep_strongest({"--num-layers-per-virtual-pipeline-stage",
+                            "--num-virtual-stages-per-pipeline-rank", "--pipeline-model-parallel-layout"});
     resolve_software(r);
     resolve_parallel(r);
     resolve_model(r);
@@ -96,7 +99,8 @@ Job resolve_job(const JobSource& source, const ResolveOptions& options) {
     resolve_training(r);
     resolve_unmodelled(r);
     sort_by_section(r.job.values);
-    if (!r.flags.problems.empty()) throw InputError(std::move(r.flags.problems));
+    if (!r.flags.problems.empty())
+        throw InputError(std::move(r.flags.problems));
     r.job.flags = std::move(r.flags.verdicts);
     r.job.warnings = source.warnings;
     r.job.warnings.insert(r.job.warnings.end(), r.flags.warnings.begin(), r.flags.warnings.end());

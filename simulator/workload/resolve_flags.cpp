@@ -12,7 +12,9 @@
 namespace echosim {
 namespace {
 
-bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
+bool is_digit(char c) {
+    return std::isdigit(static_cast<unsigned char>(c)) != 0;
+}
 
 // Removes underscores between digits; nullopt when one stands elsewhere.
 std::optional<std::string> without_underscores(std::string_view text) {
@@ -30,64 +32,86 @@ std::optional<std::string> without_underscores(std::string_view text) {
 bool is_list_expression(const std::string& text) {
     std::string open;
     for (const char c : text) {
-        if (c == '(' || c == '[') open += c;
+        if (c == '(' || c == '[')
+            open += c;
         if (c == ')' || c == ']') {
-            if (open.empty() || (open.back() == '(') != (c == ')')) return false;
+            if (open.empty() || (open.back() == '(') != (c == ')'))
+                return false;
             open.pop_back();
         }
-        if (!is_digit(c) && std::string_view("[]()*+, ").find(c) == std::string_view::npos) return false;
+        if (!is_digit(c) && std::string_view("[]()*+, ").find(c) == std::string_view::npos)
+            return false;
     }
     return open.empty() && !text.empty();
 }
 
 bool has_kind(const std::string& value, ValueKind kind) {
     switch (kind) {
-    case ValueKind::integer: return parse_python_int(value).has_value();
-    case ValueKind::real: return parse_python_float(value).has_value();
-    case ValueKind::pattern: return is_list_expression(value);
-    default: return true;
+    case ValueKind::integer:
+        return parse_python_int(value).has_value();
+    case ValueKind::real:
+        return parse_python_float(value).has_value();
+    case ValueKind::pattern:
+        return is_list_expression(value);
+    default:
+        return true;
     }
 }
 
 std::string kind_name(ValueKind kind) {
     switch (kind) {
-    case ValueKind::integer: return "a whole number";
-    case ValueKind::real: return "a number";
-    case ValueKind::pattern: return "a number or a list expression such as ([0]*3+[1]*58)";
-    default: return "a text";
+    case ValueKind::integer:
+        return "a whole number";
+    case ValueKind::real:
+        return "a number";
+    case ValueKind::pattern:
+        return "a number or a list expression such as ([0]*3+[1]*58)";
+    default:
+        return "a text";
     }
 }
 
 bool same_value(const std::string& a, const std::string& b) {
-    if (a == b) return true;
+    if (a == b)
+        return true;
     const auto x = parse_python_float(a);
     const auto y = parse_python_float(b);
     return x && y && *x == *y;
 }
 
-std::string joined(const std::vector<std::string>& values) { return fmt::format("{}", fmt::join(values, " ")); }
+std::string joined(const std::vector<std::string>& values) {
+    return fmt::format("{}", fmt::join(values, " "));
+}
 
 // --set over the command line over a file over the catalogue.
 int strength(const std::string& origin) {
-    if (origin.rfind("--set", 0) == 0) return 3;
-    if (origin.rfind("command line", 0) == 0) return 2;
+    if (origin.rfind("--set", 0) == 0)
+        return 3;
+    if (origin.rfind("command line", 0) == 0)
+        return 2;
     return origin.rfind("catalogue", 0) == 0 ? 0 : 1;
 }
 
 std::string verdict_name(OptionVerdict verdict) {
     switch (verdict) {
-    case OptionVerdict::modelled: return "modelled";
-    case OptionVerdict::harmless: return "harmless";
-    default: return "not modelled";
+    case OptionVerdict::modelled:
+        return "modelled";
+    case OptionVerdict::harmless:
+        return "harmless";
+    default:
+        return "not modelled";
     }
 }
 
 // Megatron's default written out, or a value that turns the feature off: nothing is lost.
 bool has_no_effect(const Flag& flag, const MegatronOption& option) {
-    if (option.arity == Arity::none) return false;
+    if (option.arity == Arity::none)
+        return false;
     const std::string value = joined(flag.values);
-    if (!option.default_value.empty() && same_value(value, option.default_value)) return true;
-    if (option.kind == ValueKind::integer && (value == "0" || value.empty())) return true;
+    if (!option.default_value.empty() && same_value(value, option.default_value))
+        return true;
+    if (option.kind == ValueKind::integer && (value == "0" || value.empty()))
+        return true;
     return flag.name == "--pipeline-model-parallel-comm-backend" && value == "nccl";
 }
 
@@ -95,28 +119,34 @@ bool has_no_effect(const Flag& flag, const MegatronOption& option) {
 
 std::optional<std::int64_t> parse_python_int(std::string_view text) {
     const auto clean = without_underscores(text);
-    if (!clean || clean->empty()) return std::nullopt;
+    if (!clean || clean->empty())
+        return std::nullopt;
     const std::size_t first = (*clean)[0] == '-' || (*clean)[0] == '+' ? 1 : 0;
-    if (first == clean->size() || !std::all_of(clean->begin() + static_cast<std::ptrdiff_t>(first), clean->end(), is_digit)) {
+    if (first == clean->size() ||
+        !std::all_of(clean->begin() + static_cast<std::ptrdiff_t>(first), clean->end(), is_digit)) {
         return std::nullopt;
     }
     errno = 0;
     const long long value = std::strtoll(clean->c_str(), nullptr, 10);
-    return static_cast<std::int64_t>(value);   // saturates: ranges are checked where the value is used
+    return static_cast<std::int64_t>(value); // saturates: ranges are checked where the value is used
 }
 
 std::optional<double> parse_python_float(std::string_view text) {
     const auto clean = without_underscores(text);
-    if (!clean || clean->empty()) return std::nullopt;
-    if (clean->find_first_of("xXpP ") != std::string::npos) return std::nullopt;
+    if (!clean || clean->empty())
+        return std::nullopt;
+    if (clean->find_first_of("xXpP ") != std::string::npos)
+        return std::nullopt;
     char* end = nullptr;
     const double value = std::strtod(clean->c_str(), &end);
-    if (end != clean->c_str() + clean->size()) return std::nullopt;
+    if (end != clean->c_str() + clean->size())
+        return std::nullopt;
     return value;
 }
 
 FlagTable::FlagTable(const JobSource& source, bool strict) {
-    for (const Flag& flag : source.flags) add(flag, strict);
+    for (const Flag& flag : source.flags)
+        add(flag, strict);
     judge();
 }
 
@@ -135,8 +165,10 @@ void FlagTable::add(const Flag& flag, bool strict) {
         return;
     }
     Flag kept = flag;
-    if (option->arity == Arity::none && kept.values == std::vector<std::string>{"true"}) kept.values.clear();
-    if (!check_values(kept, *option)) return;
+    if (option->arity == Arity::none && kept.values == std::vector<std::string>{"true"})
+        kept.values.clear();
+    if (!check_values(kept, *option))
+        return;
     written_.push_back(kept);
     if (option->becomes.empty()) {
         kept.name = name;
@@ -159,20 +191,23 @@ void FlagTable::add_unknown(const Flag& flag, bool strict) {
         return;
     }
     warnings.push_back(flag.origin.empty() ? message : flag.origin + ": " + message);
-    verdicts.push_back({flag.name, joined(flag.values), "unknown", "not a Megatron-LM option, ignored", flag.origin});
+    verdicts.push_back(
+        {flag.name, joined(flag.values), "unknown", "not a Megatron-LM option, ignored", flag.origin});
 }
 
 // --set job.KEY=false and =none take a flag away again.
 bool FlagTable::unset_by_value(const Flag& flag, const MegatronOption& option) {
-    if (option.arity == Arity::none) return flag.values == std::vector<std::string>{"false"};
-    if (flag.origin != "--set" || flag.values != std::vector<std::string>{"none"}) return false;
+    if (option.arity == Arity::none)
+        return flag.values == std::vector<std::string>{"false"};
+    if (flag.origin != "--set" || flag.values != std::vector<std::string>{"none"})
+        return false;
     return std::find(option.choices.begin(), option.choices.end(), "none") == option.choices.end();
 }
 
 bool FlagTable::check_values(const Flag& flag, const MegatronOption& option) {
     const auto reject = [&](const std::string& message) {
-        problems.push_back({flag.origin, flag.name + ": " + message, option.arity == Arity::one ? std::string()
-                                                                                              : option.note});
+        problems.push_back({flag.origin, flag.name + ": " + message,
+                            option.arity == Arity::one ? std::string() : option.note});
         return false;
     };
     if (option.arity == Arity::none && !flag.values.empty()) {
@@ -190,7 +225,8 @@ bool FlagTable::check_values(const Flag& flag, const MegatronOption& option) {
         }
         if (!option.choices.empty() &&
             std::find(option.choices.begin(), option.choices.end(), value) == option.choices.end()) {
-            return reject(fmt::format("read \"{}\", must be one of {}", value, fmt::join(option.choices, ", ")));
+            return reject(
+                fmt::format("read \"{}\", must be one of {}", value, fmt::join(option.choices, ", ")));
         }
     }
     return true;
@@ -211,11 +247,13 @@ void FlagTable::add_replacement(const Flag& flag, const MegatronOption& option) 
             std::string value = word.substr(equals + 1);
             other.values.push_back(value == "$" ? joined(flag.values) : value);
         }
-        if (weak && has(other.name)) continue;
+        if (weak && has(other.name))
+            continue;
         const MegatronOption* target = find_option(other.name);
         ECHOSIM_CHECK(target != nullptr && target->becomes.find(other.name) == std::string::npos,
                       "fork table: bad replacement " + word);
-        if (check_values(other, *target)) flags_[target->names[0]] = std::move(other);
+        if (check_values(other, *target))
+            flags_[target->names[0]] = std::move(other);
     }
 }
 
@@ -229,15 +267,19 @@ void FlagTable::judge() {
             problems.push_back({flag.origin, flag.name + " is refused by Megatron-LM", option.note});
             continue;
         }
-        const bool lost = option.verdict == OptionVerdict::not_modelled || option.verdict == OptionVerdict::layout;
+        const bool lost =
+            option.verdict == OptionVerdict::not_modelled || option.verdict == OptionVerdict::layout;
         if (lost && has_no_effect(flag, option)) {
-            verdicts.push_back({flag.name, value, "harmless", "the value that Megatron-LM takes anyway", flag.origin});
+            verdicts.push_back(
+                {flag.name, value, "harmless", "the value that Megatron-LM takes anyway", flag.origin});
             continue;
         }
         verdicts.push_back({flag.name, value, verdict_name(option.verdict), option.note, flag.origin});
         const std::string spelled = value.empty() ? flag.name : flag.name + " " + value;
-        if (option.verdict == OptionVerdict::not_modelled) warnings.push_back(place + spelled + ": " + option.note);
-        if (option.verdict == OptionVerdict::layout) not_modelled.push_back(spelled + ": " + option.note);
+        if (option.verdict == OptionVerdict::not_modelled)
+            warnings.push_back(place + spelled + ": " + option.note);
+        if (option.verdict == OptionVerdict::layout)
+            not_modelled.push_back(spelled + ": " + option.note);
     }
 }
 
@@ -248,25 +290,30 @@ const Flag* FlagTable::find(std::string_view name) const {
 
 std::optional<std::int64_t> FlagTable::integer(std::string_view name, std::int64_t low, std::int64_t high) {
     const Flag* flag = find(name);
-    if (flag == nullptr) return std::nullopt;
+    if (flag == nullptr)
+        return std::nullopt;
     const auto value = parse_python_int(flag->values.at(0));
-    if (value && *value >= low && *value <= high) return value;
+    if (value && *value >= low && *value <= high)
+        return value;
     fail(name, fmt::format("read {}, allowed {} to {}", flag->values[0], low, high));
     return std::nullopt;
 }
 
 std::optional<double> FlagTable::real(std::string_view name, double low, double high) {
     const Flag* flag = find(name);
-    if (flag == nullptr) return std::nullopt;
+    if (flag == nullptr)
+        return std::nullopt;
     const auto value = parse_python_float(flag->values.at(0));
-    if (value && *value >= low && *value <= high) return value;   // a NaN is outside
+    if (value && *value >= low && *value <= high)
+        return value; // a NaN is outside
     fail(name, fmt::format("read {}, allowed {} to {}", flag->values[0], low, high));
     return std::nullopt;
 }
 
 std::optional<std::string> FlagTable::text(std::string_view name) const {
     const Flag* flag = find(name);
-    if (flag == nullptr || flag->values.empty()) return std::nullopt;
+    if (flag == nullptr || flag->values.empty())
+        return std::nullopt;
     return flag->values[0];
 }
 
@@ -282,25 +329,30 @@ std::string FlagTable::origin(std::string_view name) const {
 
 std::string FlagTable::where(std::string_view name, std::string_view otherwise) const {
     const Flag* flag = find(name);
-    if (flag == nullptr) return std::string(otherwise);
+    if (flag == nullptr)
+        return std::string(otherwise);
     return flag->origin.empty() ? std::string(name) : fmt::format("{} {}", flag->origin, name);
 }
 
 void FlagTable::keep_strongest(const std::vector<std::string>& exclusive) {
     int strongest = -1;
     for (const std::string& name : exclusive) {
-        if (const Flag* flag = find(name)) strongest = std::max(strongest, strength(flag->origin));
+        if (const Flag* flag = find(name))
+            strongest = std::max(strongest, strength(flag->origin));
     }
     for (const std::string& name : exclusive) {
         const Flag* flag = find(name);
-        if (flag != nullptr && strength(flag->origin) < strongest) remove(name);
+        if (flag != nullptr && strength(flag->origin) < strongest)
+            remove(name);
     }
 }
 
 void FlagTable::remove(std::string_view name) {
     const auto found = flags_.find(name);
-    if (found != flags_.end()) flags_.erase(found);
-    verdicts.erase(std::remove_if(verdicts.begin(), verdicts.end(), [&](const FlagVerdict& v) { return v.flag == name; }),
+    if (found != flags_.end())
+        flags_.erase(found);
+    verdicts.erase(std::remove_if(verdicts.begin(), verdicts.end(),
+                                  [&](const FlagVerdict& v) { return v.flag == name; }),
                    verdicts.end());
 }
 

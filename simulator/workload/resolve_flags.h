@@ -15,8 +15,8 @@ namespace echosim {
 
 struct MegatronOption;
 
-// The flags of a job after the option table: old and fork names replaced, types and choices checked, the last value
-// of each option kept. Everything that is wrong is collected in `problems`.
+// The flags of a job after the option table: old and fork names replaced, types and choices checked, the last
+// value of each option kept. Everything that is wrong is collected in `problems`.
 class FlagTable {
   public:
     FlagTable(const JobSource& source, bool strict);
@@ -32,8 +32,8 @@ class FlagTable {
     // Origin and flag for `show job`: "job.sh:12 --bf16", or `otherwise` when the flag is not given.
     std::string where(std::string_view name, std::string_view otherwise) const;
 
-    // Of flags that exclude each other, keeps those of the strongest origin: --set over the command line over a
-    // file over the catalogue.
+    // Of flags that exclude each other, keeps those of the strongest origin: --set over the command line over
+    // a file over the catalogue.
     void keep_strongest(const std::vector<std::string>& exclusive);
     void remove(std::string_view name);
 
@@ -54,8 +54,8 @@ class FlagTable {
     bool check_values(const Flag& flag, const MegatronOption& option);
     void judge();
 
-    std::map<std::string, Flag, std::less<>> flags_;   // by canonical name
-    std::vector<Flag> written_;                        // as written, the last of each name
+    std::map<std::string, Flag, std::less<>> flags_; // by canonical name
+    std::vector<Flag> written_;                      // as written, the last of each name
 };
 
 // Numbers as Python's int() and float() read them (underscores between digits). nullopt when it is none.

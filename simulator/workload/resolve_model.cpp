@@ -16,14 +16,16 @@ int required(Resolution& r, std::string_view key, std::string_view flag, std::in
         return 0;
     }
     const int value = r.integer(flag, 1, high, 0);
-    if (value > 0) r.note(key, value, r.flags.where(flag, ""));
+    if (value > 0)
+        r.note(key, value, r.flags.where(flag, ""));
     return value;
 }
 
 void resolve_layers(Resolution& r) {
     ModelShape& m = r.job.model;
     const std::string flag = r.flags.has("--num-layers") || !r.flags.has("--encoder-num-layers")
-                                 ? "--num-layers" : "--encoder-num-layers";
+                                 ? "--num-layers"
+                                 : "--encoder-num-layers";
     const auto pattern = r.flags.text("--hybrid-layer-pattern");
     const auto old_pattern = r.flags.text("--hybrid-override-pattern");
     if (!pattern && !old_pattern) {
@@ -32,7 +34,8 @@ void resolve_layers(Resolution& r) {
     }
     // P11: the pattern counts the layers; what stands after the first / are multi-token-prediction blocks.
     const std::string& text = pattern ? *pattern : *old_pattern;
-    for (const char c : text.substr(0, text.find('/'))) m.layers += c == '|' ? 0 : 1;
+    for (const char c : text.substr(0, text.find('/')))
+        m.layers += c == '|' ? 0 : 1;
     const std::string name = pattern ? "--hybrid-layer-pattern" : "--hybrid-override-pattern";
     r.note("model.layers", m.layers, r.flags.where(name, ""));
     const auto given = r.flags.integer("--num-layers", 1, kMaxLayers);
@@ -45,8 +48,10 @@ void resolve_activation(Resolution& r) {
     ModelShape& m = r.job.model;
     std::string flag;
     const auto choose = [&](const char* name, Activation activation) {
-        if (!r.flags.has(name)) return;
-        if (!flag.empty()) r.flags.fail(name, fmt::format("excludes {}", flag));
+        if (!r.flags.has(name))
+            return;
+        if (!flag.empty())
+            r.flags.fail(name, fmt::format("excludes {}", flag));
         flag = name;
         m.activation = activation;
     };
@@ -70,8 +75,10 @@ void resolve_ffn(Resolution& r) {
         return;
     }
     const bool swiglu = m.activation == Activation::swiglu;
-    m.ffn_hidden = swiglu ? static_cast<int>(static_cast<std::int64_t>(m.hidden) * 8 / 3 / 64 * 64) : 4 * m.hidden;
-    r.note("model.ffn_hidden", m.ffn_hidden, swiglu ? "derived: floor(8/3 hidden / 64) x 64" : "derived: 4 x hidden");
+    m.ffn_hidden =
+        swiglu ? static_cast<int>(static_cast<std::int64_t>(m.hidden) * 8 / 3 / 64 * 64) : 4 * m.hidden;
+    r.note("model.ffn_hidden", m.ffn_hidden,
+           swiglu ? "derived: floor(8/3 hidden / 64) x 64" : "derived: 4 x hidden");
 }
 
 // R2, R3.
@@ -85,7 +92,8 @@ void resolve_heads(Resolution& r) {
         m.head_dim = m.hidden / m.heads;
         r.note("model.head_dim", m.head_dim, "derived: hidden / heads");
         if (m.hidden % m.heads != 0) {
-            r.flags.fail("--hidden-size", fmt::format("{} is not divisible by --num-attention-heads {}", m.hidden, m.heads),
+            r.flags.fail("--hidden-size",
+                         fmt::format("{} is not divisible by --num-attention-heads {}", m.hidden, m.heads),
                          fmt::format("nearest: {} or {}; or give --kv-channels", m.head_dim * m.heads,
                                      (m.head_dim + 1) * m.heads));
         }
@@ -96,7 +104,8 @@ void resolve_heads(Resolution& r) {
         m.query_groups = r.integer("--num-query-groups", 1, 65'536, 1);
         origin = r.flags.where("--num-query-groups", "Megatron default");
         if (m.heads > 0 && m.heads % m.query_groups != 0) {
-            r.flags.fail("--num-query-groups", fmt::format("{} does not divide --num-attention-heads {}", m.query_groups, m.heads));
+            r.flags.fail("--num-query-groups",
+                         fmt::format("{} does not divide --num-attention-heads {}", m.query_groups, m.heads));
         }
     } else if (r.flags.text("--attention-head-type") == std::optional<std::string>("multiquery")) {
         m.query_groups = 1;
@@ -106,18 +115,20 @@ void resolve_heads(Resolution& r) {
     }
     r.note("model.query_groups", m.query_groups, origin);
     if (r.flags.has("--multi-latent-attention") && r.flags.has("--group-query-attention")) {
-        r.flags.fail("--multi-latent-attention", "excludes --group-query-attention");   // R5
+        r.flags.fail("--multi-latent-attention", "excludes --group-query-attention"); // R5
     }
 }
 
 void resolve_sequence(Resolution& r) {
     ModelShape& m = r.job.model;
     const std::string_view flag = r.flags.has("--seq-length") || !r.flags.has("--encoder-seq-length")
-                                      ? "--seq-length" : "--encoder-seq-length";
+                                      ? "--seq-length"
+                                      : "--encoder-seq-length";
     m.seq_len = required(r, "model.seq_len", flag, kMaxSequence);
     m.max_positions = required(r, "model.max_positions", "--max-position-embeddings", kMaxSequence);
-    if (m.seq_len > 0 && m.max_positions > 0 && m.max_positions < m.seq_len) {   // R16
-        r.flags.fail("--max-position-embeddings", fmt::format("{} is less than --seq-length {}", m.max_positions, m.seq_len),
+    if (m.seq_len > 0 && m.max_positions > 0 && m.max_positions < m.seq_len) { // R16
+        r.flags.fail("--max-position-embeddings",
+                     fmt::format("{} is less than --seq-length {}", m.max_positions, m.seq_len),
                      fmt::format("add --max-position-embeddings {}", m.seq_len));
     }
 }
@@ -137,7 +148,8 @@ void resolve_positions(Resolution& r) {
     m.learned_positions = kind == "learned_absolute";
     m.rotary = kind == "rope" || kind == "yarn" || kind == "mrope";
     r.note("model.position_embedding", kind, r.flags.where(flag, "Megatron default"));
-    if (kind == "relative") r.refuse("--position-embedding-type relative: the bias table of T5 is not built");
+    if (kind == "relative")
+        r.refuse("--position-embedding-type relative: the bias table of T5 is not built");
 }
 
 struct Vocabulary {
@@ -148,14 +160,17 @@ struct Vocabulary {
 // Vocabulary of the tokenizer, where the flags do not state it: its files are not read.
 Vocabulary vocabulary_of_tokenizer(Resolution& r) {
     const std::string type = r.flags.text("--tokenizer-type").value_or("");
-    if (type == "GPT2BPETokenizer") return {50257, "GPT-2 byte-pair vocabulary (--tokenizer-type GPT2BPETokenizer)"};
+    if (type == "GPT2BPETokenizer")
+        return {50257, "GPT-2 byte-pair vocabulary (--tokenizer-type GPT2BPETokenizer)"};
     const std::string model = r.flags.text("--tokenizer-model").value_or("");
     if (const CatalogueModel* found = find_model(model)) {
         for (const auto& [flag, value] : found->flags) {
-            if (flag == "--vocab-size") return {parse_python_int(value).value_or(0), "tokenizer of " + found->id};
+            if (flag == "--vocab-size")
+                return {parse_python_int(value).value_or(0), "tokenizer of " + found->id};
         }
     }
-    if (type == "Llama2Tokenizer") return {32000, "Llama 2 vocabulary (--tokenizer-type Llama2Tokenizer)"};
+    if (type == "Llama2Tokenizer")
+        return {32000, "Llama 2 vocabulary (--tokenizer-type Llama2Tokenizer)"};
     return {};
 }
 
@@ -171,9 +186,11 @@ void pad_vocabulary(Resolution& r, std::int64_t vocab) {
     }
     const std::int64_t multiple = unit * tp;
     const std::int64_t padded = (vocab + multiple - 1) / multiple * multiple;
-    if (padded > std::numeric_limits<int>::max()) return;
+    if (padded > std::numeric_limits<int>::max())
+        return;
     m.padded_vocab = static_cast<int>(padded);
-    r.note("model.padded_vocab", m.padded_vocab, fmt::format("derived: up to a multiple of {} x {}", unit, tp));
+    r.note("model.padded_vocab", m.padded_vocab,
+           fmt::format("derived: up to a multiple of {} x {}", unit, tp));
 }
 
 void resolve_vocabulary(Resolution& r) {
@@ -186,17 +203,20 @@ void resolve_vocabulary(Resolution& r) {
         r.note("model.vocab", m.vocab, r.flags.where(given ? "--vocab-size" : "--padded-vocab-size", ""));
         r.note("model.padded_vocab", m.padded_vocab, r.flags.where("--padded-vocab-size", ""));
         if (m.padded_vocab > 0 && m.vocab > m.padded_vocab) {
-            r.flags.fail("--padded-vocab-size", fmt::format("{} is less than --vocab-size {}", m.padded_vocab, m.vocab));
+            r.flags.fail("--padded-vocab-size",
+                         fmt::format("{} is less than --vocab-size {}", m.padded_vocab, m.vocab));
         }
         return;
     }
     if (!r.flags.has("--vocab-size")) {
         vocabulary = vocabulary_of_tokenizer(r);
         if (vocabulary.size == 0) {
-            r.flags.fail("--vocab-size", "missing, and tokenizer files are not read", "add --vocab-size N (before padding)");
+            r.flags.fail("--vocab-size", "missing, and tokenizer files are not read",
+                         "add --vocab-size N (before padding)");
             return;
         }
-        r.warn(fmt::format("vocabulary of {} assumed from the tokenizer: its files are not read", vocabulary.size));
+        r.warn(fmt::format("vocabulary of {} assumed from the tokenizer: its files are not read",
+                           vocabulary.size));
     }
     vocabulary.size += r.integer("--vocab-extra-ids", 0, kMaxVocab, 0);
     m.vocab = static_cast<int>(vocabulary.size);
@@ -216,10 +236,13 @@ void resolve_model(Resolution& r) {
     resolve_sequence(r);
     resolve_vocabulary(r);
     resolve_positions(r);
-    if (r.flags.text("--normalization") == std::optional<std::string>("RMSNorm")) m.normalization = Normalization::rms_norm;
-    r.note("model.normalization", std::string(to_string(m.normalization)), r.flags.where("--normalization", "Megatron default"));
+    if (r.flags.text("--normalization") == std::optional<std::string>("RMSNorm"))
+        m.normalization = Normalization::rms_norm;
+    r.note("model.normalization", std::string(to_string(m.normalization)),
+           r.flags.where("--normalization", "Megatron default"));
     m.bias_linear = !r.flags.has("--disable-bias-linear");
-    r.note_flag("model.bias_linear", m.bias_linear, r.flags.where("--disable-bias-linear", "Megatron default"));
+    r.note_flag("model.bias_linear", m.bias_linear,
+                r.flags.where("--disable-bias-linear", "Megatron default"));
     m.qkv_bias = r.flags.has("--add-qkv-bias");
     r.note_flag("model.qkv_bias", m.qkv_bias, r.flags.where("--add-qkv-bias", "Megatron default"));
     m.qk_layernorm = r.flags.has("--qk-layernorm");
@@ -228,9 +251,11 @@ void resolve_model(Resolution& r) {
     r.note_flag("model.tied_embeddings", m.tied_embeddings,
                 r.flags.where("--untie-embeddings-and-output-weights", "Megatron default"));
     m.attention_dropout = r.flags.real("--attention-dropout", 0, 1).value_or(0.1);
-    r.note("model.attention_dropout", fmt::format("{}", m.attention_dropout), r.flags.where("--attention-dropout", "Megatron default"));
+    r.note("model.attention_dropout", fmt::format("{}", m.attention_dropout),
+           r.flags.where("--attention-dropout", "Megatron default"));
     m.hidden_dropout = r.flags.real("--hidden-dropout", 0, 1).value_or(0.1);
-    r.note("model.hidden_dropout", fmt::format("{}", m.hidden_dropout), r.flags.where("--hidden-dropout", "Megatron default"));
+    r.note("model.hidden_dropout", fmt::format("{}", m.hidden_dropout),
+           r.flags.where("--hidden-dropout", "Megatron default"));
 }
 
 } // namespace echosim

@@ -7,7 +7,8 @@
 
 namespace echosim::shell {
 
-// Variables of an expression. `get` gives the text of a variable ("" when unset), possibly with an unknown mark.
+// Variables of an expression. `get` gives the text of a variable ("" when unset), possibly with an unknown
+// mark.
 struct ArithmeticScope {
     std::function<std::string(const std::string& name, const std::string& index)> get;
     std::function<void(const std::string& name, const std::string& index, std::int64_t value)> set;
@@ -15,8 +16,8 @@ struct ArithmeticScope {
 
 struct ArithmeticResult {
     std::int64_t value = 0;
-    std::string unknown;   // mark of the value that the expression depends on and that is not known
-    std::string error;     // wrong syntax, division by zero
+    std::string unknown; // mark of the value that the expression depends on and that is not known
+    std::string error;   // wrong syntax, division by zero
 };
 
 // bash arithmetic on 64-bit integers: $(( )), (( )), let, indices. Assignments inside it go to the scope.

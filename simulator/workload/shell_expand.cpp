@@ -13,7 +13,9 @@ namespace {
 constexpr std::size_t kMaxFields = 1'000'000;
 constexpr std::size_t kMaxText = 16'777'216;
 
-bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
+bool is_blank(char c) {
+    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
 
 // Builds the fields of one word from its parts.
 class FieldBuilder {
@@ -42,13 +44,15 @@ class FieldBuilder {
     }
 
     void add(const Field& field) {
-        if (!open_) current_.line = field.line;
+        if (!open_)
+            current_.line = field.line;
         open_ = true;
         current_.text += field.text;
     }
 
     void end() {
-        if (open_) fields_.push_back(std::move(current_));
+        if (open_)
+            fields_.push_back(std::move(current_));
         open_ = false;
         current_ = {};
     }
@@ -60,7 +64,8 @@ class FieldBuilder {
 
   private:
     void begin() {
-        if (!open_) current_.line = mark_;
+        if (!open_)
+            current_.line = mark_;
         open_ = true;
     }
 
@@ -74,25 +79,30 @@ class FieldBuilder {
 // "{1..4}" or "{a,b}" as the whole word; empty when it is neither.
 std::vector<std::string> brace_list(std::string_view text) {
     std::vector<std::string> list;
-    if (text.size() < 3 || text.front() != '{' || text.back() != '}') return list;
+    if (text.size() < 3 || text.front() != '{' || text.back() != '}')
+        return list;
     const std::string inside(text.substr(1, text.size() - 2));
     const std::size_t dots = inside.find("..");
     if (dots != std::string::npos) {
         char* end = nullptr;
         const long first = std::strtol(inside.c_str(), &end, 10);
-        if (end != inside.c_str() + dots) return list;
+        if (end != inside.c_str() + dots)
+            return list;
         const long last = std::strtol(inside.c_str() + dots + 2, &end, 10);
-        if (*end != '\0' || std::abs(last - first) > 100'000) return list;
+        if (*end != '\0' || std::abs(last - first) > 100'000)
+            return list;
         for (long i = first;; i += first <= last ? 1 : -1) {
             list.push_back(std::to_string(i));
-            if (i == last) return list;
+            if (i == last)
+                return list;
         }
     }
     std::size_t begin = 0;
     while (inside.find(',') != std::string::npos) {
         const std::size_t comma = inside.find(',', begin);
         list.push_back(inside.substr(begin, comma - begin));
-        if (comma == std::string::npos) break;
+        if (comma == std::string::npos)
+            break;
         begin = comma + 1;
     }
     return list;
@@ -102,7 +112,8 @@ std::vector<std::string> brace_list(std::string_view text) {
 
 std::string Runner::unknown_mark(std::string what, int line, bool unset) {
     for (std::size_t i = 0; i < unknowns_.size(); ++i) {
-        if (unknowns_[i].what == what && unknowns_[i].line == line) return fmt::format("{}{}{}", kUnknownMark, i, kMarkEnd);
+        if (unknowns_[i].what == what && unknowns_[i].line == line)
+            return fmt::format("{}{}{}", kUnknownMark, i, kMarkEnd);
     }
     unknowns_.push_back({std::move(what), line, unset});
     return fmt::format("{}{}{}", kUnknownMark, unknowns_.size() - 1, kMarkEnd);
@@ -111,7 +122,8 @@ std::string Runner::unknown_mark(std::string what, int line, bool unset) {
 const Unknown& Runner::unknown_of(std::string_view text) const {
     static const Unknown none;
     const std::size_t begin = text.find(kUnknownMark);
-    if (begin == std::string_view::npos) return none;
+    if (begin == std::string_view::npos)
+        return none;
     const std::size_t index = std::strtoul(std::string(text.substr(begin + 1, 12)).c_str(), nullptr, 10);
     return index < unknowns_.size() ? unknowns_[index] : none;
 }
@@ -124,7 +136,8 @@ std::string Runner::without_unset(std::string_view text) const {
             continue;
         }
         const std::size_t end = std::min(text.find(kMarkEnd, i) + 1, text.size());
-        if (!unknown_of(text.substr(i)).unset) out += text.substr(i, end - i);
+        if (!unknown_of(text.substr(i)).unset)
+            out += text.substr(i, end - i);
         i = end - 1;
     }
     return out;
@@ -133,8 +146,10 @@ std::string Runner::without_unset(std::string_view text) const {
 std::vector<Field> Runner::fields(const std::vector<Word>& words) {
     std::vector<Field> all;
     for (const Word& word : words) {
-        for (Field& field : fields(word)) all.push_back(std::move(field));
-        if (all.size() > kMaxFields) fail(word.line, "the arguments are too many");
+        for (Field& field : fields(word))
+            all.push_back(std::move(field));
+        if (all.size() > kMaxFields)
+            fail(word.line, "the arguments are too many");
     }
     return all;
 }
@@ -145,7 +160,8 @@ std::vector<Field> Runner::fields(const Word& word) {
         builder.quoted(item);
         builder.end();
     }
-    if (auto listed = builder.finish(); !listed.empty()) return listed;
+    if (auto listed = builder.finish(); !listed.empty())
+        return listed;
     for (const WordPart& part : word.parts) {
         if (part.kind == WordPart::Kind::literal) {
             // An unquoted literal has no blanks; quoted ones keep theirs.
@@ -154,21 +170,26 @@ std::vector<Field> Runner::fields(const Word& word) {
             const Value value = expand(*part.parameter, word.line);
             if (part.quoted && value.list) {
                 for (std::size_t i = 0; i < value.items.size(); ++i) {
-                    if (i > 0) builder.end();
+                    if (i > 0)
+                        builder.end();
                     builder.add(value.items[i]);
                 }
             } else if (part.quoted) {
                 builder.quoted(value.joined());
             } else {
                 for (std::size_t i = 0; i < value.items.size(); ++i) {
-                    if (i > 0) builder.end();
-                    builder.split(line_mark(value.items[i].line > 0 ? value.items[i].line : word.line) + value.items[i].text);
+                    if (i > 0)
+                        builder.end();
+                    builder.split(line_mark(value.items[i].line > 0 ? value.items[i].line : word.line) +
+                                  value.items[i].text);
                 }
             }
         } else {
             const std::string text = part_text(part, word.line);
-            if (part.quoted) builder.quoted(text);
-            else builder.split(text);
+            if (part.quoted)
+                builder.quoted(text);
+            else
+                builder.split(text);
         }
     }
     return builder.finish();
@@ -178,37 +199,48 @@ std::string Runner::text(const Word& word) {
     std::string out;
     for (const WordPart& part : word.parts) {
         out += part_text(part, word.line);
-        if (out.size() > kMaxText) fail(word.line, "a text is longer than 16 MiB");
+        if (out.size() > kMaxText)
+            fail(word.line, "a text is longer than 16 MiB");
     }
     return out;
 }
 
-std::string Runner::plain(const Word& word) { return without_line_marks(text(word)); }
+std::string Runner::plain(const Word& word) {
+    return without_line_marks(text(word));
+}
 
 std::string Runner::part_text(const WordPart& part, int line) {
     switch (part.kind) {
-    case WordPart::Kind::literal: return part.text;
-    case WordPart::Kind::parameter: return expand(*part.parameter, line).joined();
-    case WordPart::Kind::arithmetic: return arithmetic(*part.expression);
-    case WordPart::Kind::command: return command_output(part.command, line);
+    case WordPart::Kind::literal:
+        return part.text;
+    case WordPart::Kind::parameter:
+        return expand(*part.parameter, line).joined();
+    case WordPart::Kind::arithmetic:
+        return arithmetic(*part.expression);
+    case WordPart::Kind::command:
+        return command_output(part.command, line);
     }
     return {};
 }
 
 ArithmeticResult Runner::evaluate(const Word& word) {
-    const ArithmeticScope scope{
-        [&](const std::string& name, const std::string& index) {
-            const std::string value = without_line_marks(item_text(name, index));
-            if (value.empty() && find(name) == nullptr) return unknown_mark("$" + name, word.line, true);
-            return value;
-        },
-        [&](const std::string& name, const std::string& index, std::int64_t value) {
-            Variable& variable = state_.variables[name];
-            const auto key = index.empty() ? 0 : std::strtoll(index_key(variable, index).c_str(), nullptr, 10);
-            variable.items[key] = {std::to_string(value), word.line};
-        }};
+    const ArithmeticScope scope{[&](const std::string& name, const std::string& index) {
+                                    const std::string value = without_line_marks(item_text(name, index));
+                                    if (value.empty() && find(name) == nullptr)
+                                        return unknown_mark("$" + name, word.line, true);
+                                    return value;
+                                },
+                                [&](const std::string& name, const std::string& index, std::int64_t value) {
+                                    Variable& variable = state_.variables[name];
+                                    const auto key =
+                                        index.empty()
+                                            ? 0
+                                            : std::strtoll(index_key(variable, index).c_str(), nullptr, 10);
+                                    variable.items[key] = {std::to_string(value), word.line};
+                                }};
     const ArithmeticResult result = evaluate_arithmetic(plain(word), scope);
-    if (!result.error.empty() && result.unknown.empty()) fail(word.line, result.error);
+    if (!result.error.empty() && result.unknown.empty())
+        fail(word.line, result.error);
     return result;
 }
 
@@ -219,7 +251,8 @@ std::string Runner::arithmetic(const Word& word) {
 
 // $( ... ): the output of builtins and known tools; not known when anything else would run.
 std::string Runner::command_output(const NodePtr& command, int line) {
-    if (++depth_ > 64) fail(line, "commands call each other without end");
+    if (++depth_ > 64)
+        fail(line, "commands call each other without end");
     std::string output;
     std::string* const outer = std::exchange(capture_, &output);
     const bool outer_known = std::exchange(capture_known_, true);
@@ -231,8 +264,10 @@ std::string Runner::command_output(const NodePtr& command, int line) {
     capture_ = outer;
     const bool known = std::exchange(capture_known_, outer_known);
     --depth_;
-    if (!known) return unknown_mark("$(...)", line);
-    while (!output.empty() && output.back() == '\n') output.pop_back();
+    if (!known)
+        return unknown_mark("$(...)", line);
+    while (!output.empty() && output.back() == '\n')
+        output.pop_back();
     return output;
 }
 

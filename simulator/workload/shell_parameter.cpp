@@ -11,14 +11,16 @@ namespace echosim::shell {
 namespace {
 
 bool is_number(std::string_view text) {
-    return !text.empty() && std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
+    return !text.empty() &&
+           std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
 }
 
 // The character class that starts at `begin` ("[a-z]"); npos in `end` when it is not closed.
 bool in_class(std::string_view pattern, std::size_t begin, char c, std::size_t& end) {
     std::size_t i = begin + 1;
     const bool negated = i < pattern.size() && (pattern[i] == '!' || pattern[i] == '^');
-    if (negated) ++i;
+    if (negated)
+        ++i;
     bool found = false;
     for (const std::size_t first = i; i < pattern.size() && (pattern[i] != ']' || i == first); ++i) {
         if (i + 2 < pattern.size() && pattern[i + 1] == '-' && pattern[i + 2] != ']') {
@@ -36,7 +38,8 @@ bool in_class(std::string_view pattern, std::size_t begin, char c, std::size_t& 
 std::size_t match_length(std::string_view pattern, std::string_view text, bool prefix, bool longest) {
     for (std::size_t i = 0; i <= text.size(); ++i) {
         const std::size_t length = longest ? text.size() - i : i;
-        if (matches_pattern(pattern, prefix ? text.substr(0, length) : text.substr(text.size() - length))) return length;
+        if (matches_pattern(pattern, prefix ? text.substr(0, length) : text.substr(text.size() - length)))
+            return length;
     }
     return std::string_view::npos;
 }
@@ -44,7 +47,8 @@ std::size_t match_length(std::string_view pattern, std::string_view text, bool p
 std::string replaced(const std::string& text, const std::string& pattern, const std::string& with, bool all) {
     std::string out;
     std::size_t i = 0;
-    if (pattern.empty()) return text;
+    if (pattern.empty())
+        return text;
     while (i < text.size()) {
         const std::size_t length = match_length(pattern, std::string_view(text).substr(i), true, true);
         if (length == std::string_view::npos || length == 0) {
@@ -53,7 +57,8 @@ std::string replaced(const std::string& text, const std::string& pattern, const 
         }
         out += with;
         i += length;
-        if (!all) break;
+        if (!all)
+            break;
     }
     return out + text.substr(std::min(i, text.size()));
 }
@@ -83,8 +88,10 @@ bool matches_pattern(std::string_view pattern, std::string_view text) {
             resume = t;
             continue;
         }
-        if (p < pattern.size() && pattern[p] == '[') fits = in_class(pattern, p, text[t], end) && end != std::string_view::npos;
-        else fits = p < pattern.size() && (pattern[p] == '?' || pattern[p] == text[t]);
+        if (p < pattern.size() && pattern[p] == '[')
+            fits = in_class(pattern, p, text[t], end) && end != std::string_view::npos;
+        else
+            fits = p < pattern.size() && (pattern[p] == '?' || pattern[p] == text[t]);
         if (fits) {
             p = end + 1;
             ++t;
@@ -95,14 +102,16 @@ bool matches_pattern(std::string_view pattern, std::string_view text) {
             return false;
         }
     }
-    while (p < pattern.size() && pattern[p] == '*') ++p;
+    while (p < pattern.size() && pattern[p] == '*')
+        ++p;
     return p == pattern.size();
 }
 
 std::string Runner::Value::joined() const {
     std::string text;
     for (std::size_t i = 0; i < items.size(); ++i) {
-        if (i > 0) text += ' ';
+        if (i > 0)
+            text += ' ';
         text += items[i].text;
     }
     return text;
@@ -113,22 +122,28 @@ const Variable* Runner::find(const std::string& name) const {
     return found == state_.variables.end() ? nullptr : &found->second;
 }
 
-std::string Runner::get(const std::string& name) const { return without_line_marks(item_text(name, "")); }
+std::string Runner::get(const std::string& name) const {
+    return without_line_marks(item_text(name, ""));
+}
 
 // The key of a map entry as it is, of an array the number that the expression gives.
 std::string Runner::index_key(const Variable& variable, const std::string& index) {
-    if (variable.is_map || is_number(index)) return index;
-    const ArithmeticScope scope{[&](const std::string& name, const std::string& i) { return item_text(name, i); },
-                                [](const std::string&, const std::string&, std::int64_t) {}};
+    if (variable.is_map || is_number(index))
+        return index;
+    const ArithmeticScope scope{
+        [&](const std::string& name, const std::string& i) { return item_text(name, i); },
+        [](const std::string&, const std::string&, std::int64_t) {}};
     const ArithmeticResult result = evaluate_arithmetic(index, scope);
-    if (!result.unknown.empty() || !result.error.empty()) return "-1";
+    if (!result.unknown.empty() || !result.error.empty())
+        return "-1";
     const bool from_end = result.value < 0 && !variable.items.empty();
     return std::to_string(from_end ? variable.items.rbegin()->first + 1 + result.value : result.value);
 }
 
 std::string Runner::item_text(const std::string& name, const std::string& index) const {
     const Variable* variable = find(name);
-    if (variable == nullptr) return {};
+    if (variable == nullptr)
+        return {};
     if (variable->is_map) {
         const auto entry = variable->entries.find(index);
         return entry == variable->entries.end() ? std::string() : entry->second.text;
@@ -139,40 +154,54 @@ std::string Runner::item_text(const std::string& name, const std::string& index)
 
 // Positional and special parameters; those of the script itself are not known.
 Runner::Value Runner::special(const std::string& name, int line) {
-    if (name == "@" || name == "*") return {!state_.positional.empty(), name == "@", state_.positional};
+    if (name == "@" || name == "*")
+        return {!state_.positional.empty(), name == "@", state_.positional};
     if (name == "#") {
-        return {true, false, {{state_.positional_known ? std::to_string(state_.positional.size()) : unknown_mark("$#", line), 0}}};
+        return {
+            true,
+            false,
+            {{state_.positional_known ? std::to_string(state_.positional.size()) : unknown_mark("$#", line),
+              0}}};
     }
-    if (name == "0") return {true, false, {{path_, 0}}};
+    if (name == "0")
+        return {true, false, {{path_, 0}}};
     if (is_number(name)) {
         const std::size_t index = name.size() > 6 ? 1'000'000 : static_cast<std::size_t>(std::stoul(name));
-        if (index <= state_.positional.size()) return {true, false, {state_.positional[index - 1]}};
+        if (index <= state_.positional.size())
+            return {true, false, {state_.positional[index - 1]}};
         return {};
     }
-    if (name == "?") return {true, false, {{"0", 0}}};
+    if (name == "?")
+        return {true, false, {{"0", 0}}};
     return {true, false, {{unknown_mark("$" + name, line), 0}}};
 }
 
 Runner::Value Runner::variable_value(const Parameter& parameter, int line) {
     const Variable* variable = find(parameter.name);
     if (variable == nullptr) {
-        if (parameter.name == "BASH_SOURCE") return {true, false, {{path_, 0}}};
-        if (parameter.name == "PWD" && !state_.folder.empty()) return {true, false, {{state_.folder, 0}}};
+        if (parameter.name == "BASH_SOURCE")
+            return {true, false, {{path_, 0}}};
+        if (parameter.name == "PWD" && !state_.folder.empty())
+            return {true, false, {{state_.folder, 0}}};
         return {};
     }
     if (!parameter.has_index) {
         const auto first = variable->items.find(0);
-        if (first == variable->items.end()) return {};
+        if (first == variable->items.end())
+            return {};
         return {true, false, {first->second}};
     }
     const std::string index = plain(*parameter.index);
     if (index == "@" || index == "*") {
         Value all{!variable->items.empty() || !variable->entries.empty(), index == "@", {}};
-        for (const auto& [key, field] : variable->items) all.items.push_back(field);
-        for (const auto& [key, field] : variable->entries) all.items.push_back(field);
+        for (const auto& [key, field] : variable->items)
+            all.items.push_back(field);
+        for (const auto& [key, field] : variable->entries)
+            all.items.push_back(field);
         return all;
     }
-    if (has_unknown(index)) return {true, false, {{unknown_mark(fmt::format("${{{}[...]}}", parameter.name), line), 0}}};
+    if (has_unknown(index))
+        return {true, false, {{unknown_mark(fmt::format("${{{}[...]}}", parameter.name), line), 0}}};
     if (variable->is_map) {
         const auto entry = variable->entries.find(index);
         return entry == variable->entries.end() ? Value{} : Value{true, false, {entry->second}};
@@ -182,24 +211,31 @@ Runner::Value Runner::variable_value(const Parameter& parameter, int line) {
 }
 
 Runner::Value Runner::lookup(const Parameter& parameter, int line) {
-    const bool is_variable = std::isalpha(static_cast<unsigned char>(parameter.name[0])) != 0 || parameter.name[0] == '_';
+    const bool is_variable =
+        std::isalpha(static_cast<unsigned char>(parameter.name[0])) != 0 || parameter.name[0] == '_';
     Value value = is_variable ? variable_value(parameter, line) : special(parameter.name, line);
-    if (!parameter.indirect) return value;
-    if (parameter.has_index) {   // ${!array[@]}: its keys
+    if (!parameter.indirect)
+        return value;
+    if (parameter.has_index) { // ${!array[@]}: its keys
         Value keys{true, true, {}};
         if (const Variable* variable = find(parameter.name)) {
-            for (const auto& [key, field] : variable->items) keys.items.push_back({std::to_string(key), line});
-            for (const auto& [key, field] : variable->entries) keys.items.push_back({key, line});
+            for (const auto& [key, field] : variable->items)
+                keys.items.push_back({std::to_string(key), line});
+            for (const auto& [key, field] : variable->entries)
+                keys.items.push_back({key, line});
         }
         return keys;
     }
     Parameter target;
     target.name = without_line_marks(value.joined());
-    if (target.name.empty() || has_unknown(target.name)) return {true, false, {{unknown_mark("${!" + parameter.name + "}", line), 0}}};
+    if (target.name.empty() || has_unknown(target.name))
+        return {true, false, {{unknown_mark("${!" + parameter.name + "}", line), 0}}};
     return lookup(target, line);
 }
 
-bool Runner::is_null(const Value& value) const { return without_line_marks(without_unset(value.joined())).empty(); }
+bool Runner::is_null(const Value& value) const {
+    return without_line_marks(without_unset(value.joined())).empty();
+}
 
 Runner::Value Runner::expand(const Parameter& parameter, int line) {
     Value value = lookup(parameter, line);
@@ -207,23 +243,31 @@ Runner::Value Runner::expand(const Parameter& parameter, int line) {
     if (parameter.length) {
         const bool counts = parameter.has_index || parameter.name == "@" || parameter.name == "*";
         const std::string text = without_line_marks(value.joined());
-        if (has_unknown(text)) return {true, false, {{unknown_mark("${#" + parameter.name + "}", line), 0}}};
+        if (has_unknown(text))
+            return {true, false, {{unknown_mark("${#" + parameter.name + "}", line), 0}}};
         return {true, false, {{std::to_string(counts ? value.items.size() : text.size()), line}}};
     }
-    if (op == "-" || op == ":-" || op == "=" || op == ":=" || op == "+" || op == ":+" || op == "?" || op == ":?") {
+    if (op == "-" || op == ":-" || op == "=" || op == ":=" || op == "+" || op == ":+" || op == "?" ||
+        op == ":?") {
         return with_default(parameter, std::move(value), line);
     }
     if (!value.set && !parameter.indirect && !value.list && parameter.name != "*" && parameter.name != "@") {
         const bool positional = is_number(parameter.name);
-        const bool empty = (positional && state_.positional_known) || (parameter.has_index && find(parameter.name) != nullptr);
-        if (empty) return {true, false, {{"", line}}};
+        const bool empty = (positional && state_.positional_known) ||
+                           (parameter.has_index && find(parameter.name) != nullptr);
+        if (empty)
+            return {true, false, {{"", line}}};
         const Parameter& p = parameter;
-        if (p.has_index && find(p.name) == nullptr && (plain(*p.index) == "@" || plain(*p.index) == "*")) return {false, true, {}};
+        if (p.has_index && find(p.name) == nullptr && (plain(*p.index) == "@" || plain(*p.index) == "*"))
+            return {false, true, {}};
         return {false, false, {{unknown_mark("$" + parameter.name, line, !positional), line}}};
     }
-    if (op.empty() || op == "@") return value;
-    if (op == ":" && (value.list || parameter.name == "*")) return slice(parameter, value);
-    for (Field& item : value.items) item.text = transformed(parameter, item.text, line);
+    if (op.empty() || op == "@")
+        return value;
+    if (op == ":" && (value.list || parameter.name == "*"))
+        return slice(parameter, value);
+    for (Field& item : value.items)
+        item.text = transformed(parameter, item.text, line);
     return value;
 }
 
@@ -232,60 +276,75 @@ Runner::Value Runner::with_default(const Parameter& parameter, Value value, int 
     const bool missing = !value.set || (op[0] == ':' && is_null(value));
     const auto argument = [&] { return Value{true, false, {{text(*parameter.argument), line}}}; };
     switch (op.back()) {
-    case '+': return missing ? Value{true, false, {}} : argument();
+    case '+':
+        return missing ? Value{true, false, {}} : argument();
     case '?':
-        if (missing && state_.positional_known) fail(line, fmt::format("${} is not set: {}", parameter.name, plain(*parameter.argument)));
+        if (missing && state_.positional_known)
+            fail(line, fmt::format("${} is not set: {}", parameter.name, plain(*parameter.argument)));
         return missing ? Value{false, false, {{unknown_mark("$" + parameter.name, line), line}}} : value;
     case '=':
-        if (!missing) return value;
+        if (!missing)
+            return value;
         value = argument();
         state_.variables[parameter.name].items[0] = value.items[0];
         return value;
-    default: return missing ? argument() : value;
+    default:
+        return missing ? argument() : value;
     }
 }
 
 std::string Runner::transformed(const Parameter& parameter, const std::string& value, int line) {
     const std::string plain_value = without_line_marks(value);
     const std::string& op = parameter.op;
-    if (has_unknown(plain_value)) return unknown_mark(unknown_of(plain_value).what, unknown_of(plain_value).line);
-    if (op == ":") return substring(parameter, plain_value);
+    if (has_unknown(plain_value))
+        return unknown_mark(unknown_of(plain_value).what, unknown_of(plain_value).line);
+    if (op == ":")
+        return substring(parameter, plain_value);
     const std::string pattern = plain(*parameter.argument);
-    if (has_unknown(pattern)) return unknown_mark("${" + parameter.name + op + "...}", line);
+    if (has_unknown(pattern))
+        return unknown_mark("${" + parameter.name + op + "...}", line);
     if (op[0] == '/') {
         const std::string with = parameter.second == nullptr ? std::string() : plain(*parameter.second);
         return replaced(plain_value, pattern, with, op == "//");
     }
-    if (op[0] == '^' || op[0] == ',') return cased(plain_value, op);
+    if (op[0] == '^' || op[0] == ',')
+        return cased(plain_value, op);
     const bool prefix = op[0] == '#';
     const std::size_t length = match_length(pattern, plain_value, prefix, op.size() == 2);
-    if (length == std::string_view::npos) return plain_value;
+    if (length == std::string_view::npos)
+        return plain_value;
     return prefix ? plain_value.substr(length) : plain_value.substr(0, plain_value.size() - length);
 }
 
 namespace {
 
 // "start" or "start:length" of ${x:start:length} as a range inside `size`.
-std::pair<std::size_t, std::size_t> range_of(std::int64_t start, std::optional<std::int64_t> length, std::size_t size) {
+std::pair<std::size_t, std::size_t> range_of(std::int64_t start, std::optional<std::int64_t> length,
+                                             std::size_t size) {
     const auto end = static_cast<std::int64_t>(size);
-    if (start < 0) start += end;
+    if (start < 0)
+        start += end;
     start = std::clamp<std::int64_t>(start, 0, end);
     std::int64_t last = length ? (*length < 0 ? end + *length : start + std::min(*length, end)) : end;
     last = std::clamp(last, start, end);
     return {static_cast<std::size_t>(start), static_cast<std::size_t>(last)};
 }
 
-std::pair<std::int64_t, std::optional<std::int64_t>> offsets_of(const std::string& text, const ArithmeticScope& scope) {
+std::pair<std::int64_t, std::optional<std::int64_t>> offsets_of(const std::string& text,
+                                                                const ArithmeticScope& scope) {
     const std::size_t colon = text.find(':');
     const std::int64_t start = evaluate_arithmetic(text.substr(0, colon), scope).value;
-    if (colon == std::string::npos) return {start, std::nullopt};
+    if (colon == std::string::npos)
+        return {start, std::nullopt};
     return {start, evaluate_arithmetic(text.substr(colon + 1), scope).value};
 }
 
 } // namespace
 
 std::string Runner::substring(const Parameter& parameter, const std::string& value) {
-    const ArithmeticScope scope{[&](const std::string& name, const std::string& index) { return without_line_marks(item_text(name, index)); },
+    const ArithmeticScope scope{[&](const std::string& name, const std::string& index) {
+                                    return without_line_marks(item_text(name, index));
+                                },
                                 [](const std::string&, const std::string&, std::int64_t) {}};
     const auto [start, length] = offsets_of(plain(*parameter.argument), scope);
     const auto [first, last] = range_of(start, length, value.size());
@@ -293,13 +352,17 @@ std::string Runner::substring(const Parameter& parameter, const std::string& val
 }
 
 Runner::Value Runner::slice(const Parameter& parameter, const Value& value) {
-    const ArithmeticScope scope{[&](const std::string& name, const std::string& index) { return without_line_marks(item_text(name, index)); },
+    const ArithmeticScope scope{[&](const std::string& name, const std::string& index) {
+                                    return without_line_marks(item_text(name, index));
+                                },
                                 [](const std::string&, const std::string&, std::int64_t) {}};
     auto [start, length] = offsets_of(plain(*parameter.argument), scope);
-    if (parameter.name == "@" || parameter.name == "*") start = std::max<std::int64_t>(start - 1, 0);
+    if (parameter.name == "@" || parameter.name == "*")
+        start = std::max<std::int64_t>(start - 1, 0);
     const auto [first, last] = range_of(start, length, value.items.size());
     Value part{value.set, value.list, {}};
-    for (std::size_t i = first; i < last; ++i) part.items.push_back(value.items[i]);
+    for (std::size_t i = first; i < last; ++i)
+        part.items.push_back(value.items[i]);
     return part;
 }
 

@@ -10,11 +10,15 @@ namespace {
 
 constexpr int kMaxNesting = 100;
 
-bool is_name_char(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+bool is_name_char(char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
+}
 
 } // namespace
 
-NodePtr parse(const ScriptText& script) { return CommandParser(script).script(); }
+NodePtr parse(const ScriptText& script) {
+    return CommandParser(script).script();
+}
 
 CommandParser::MutableNode CommandParser::node(Node::Kind kind) const {
     auto made = std::make_shared<Node>();
@@ -26,7 +30,8 @@ CommandParser::MutableNode CommandParser::node(Node::Kind kind) const {
 NodePtr CommandParser::script() {
     NodePtr list = list_until({}, line_, "");
     here_documents();
-    if (!at_end()) fail(line_, fmt::format("unexpected '{}'", peek()));
+    if (!at_end())
+        fail(line_, fmt::format("unexpected '{}'", peek()));
     return list;
 }
 
@@ -41,11 +46,13 @@ NodePtr CommandParser::command_list(char close) {
 }
 
 NodePtr CommandParser::list_until(const std::vector<std::string_view>& ends, int begin, const char* what) {
-    if (++nesting_ > kMaxNesting) fail(line_, "blocks are nested too deep");
+    if (++nesting_ > kMaxNesting)
+        fail(line_, "blocks are nested too deep");
     auto list = node(Node::Kind::sequence);
     skip_newlines();
     while (!at_list_end(ends)) {
-        if (at_end()) fail_truncated(begin, fmt::format("a {} is never closed", what));
+        if (at_end())
+            fail_truncated(begin, fmt::format("a {} is never closed", what));
         list->children.push_back(and_or());
         skip_newlines();
     }
@@ -54,7 +61,8 @@ NodePtr CommandParser::list_until(const std::vector<std::string_view>& ends, int
 }
 
 bool CommandParser::at_list_end(const std::vector<std::string_view>& ends) {
-    if (ends.empty()) return at_end();
+    if (ends.empty())
+        return at_end();
     return std::any_of(ends.begin(), ends.end(), [&](std::string_view end) {
         return end == ";;" ? starts_with(";;") : end == ")" ? peek() == ')' : peek_word() == end;
     });
@@ -68,26 +76,37 @@ void CommandParser::newline() {
 void CommandParser::skip_newlines() {
     while (true) {
         skip_blanks();
-        if (peek() == '\n') newline();
-        else if (peek() == ';' && peek(1) != ';') advance();
-        else if (peek() == '&' && peek(1) != '&' && peek(1) != '>') advance();   // in the background
-        else return;
+        if (peek() == '\n')
+            newline();
+        else if (peek() == ';' && peek(1) != ';')
+            advance();
+        else if (peek() == '&' && peek(1) != '&' && peek(1) != '>')
+            advance(); // in the background
+        else
+            return;
     }
 }
 
 std::string_view CommandParser::peek_word() const {
     std::size_t end = next_;
-    while (end < text_.size() && std::string_view(" \t\r\n;&|()<>$\"'`\\").find(text_[end]) == std::string_view::npos) ++end;
-    if (end < text_.size() && std::string_view("$\"'`\\").find(text_[end]) != std::string_view::npos) return {};
+    while (end < text_.size() &&
+           std::string_view(" \t\r\n;&|()<>$\"'`\\").find(text_[end]) == std::string_view::npos)
+        ++end;
+    if (end < text_.size() && std::string_view("$\"'`\\").find(text_[end]) != std::string_view::npos)
+        return {};
     return text_.substr(next_, end - next_);
 }
 
-bool CommandParser::take_word(std::string_view word) { return peek_word() == word && take(word); }
+bool CommandParser::take_word(std::string_view word) {
+    return peek_word() == word && take(word);
+}
 
 void CommandParser::expect_word(std::string_view word, int begin, const char* what) {
     skip_newlines();
-    if (take_word(word)) return;
-    if (at_end()) fail_truncated(begin, fmt::format("{} is never closed", what));
+    if (take_word(word))
+        return;
+    if (at_end())
+        fail_truncated(begin, fmt::format("{} is never closed", what));
     fail(line_, fmt::format("expected \"{}\" of the {} of line {}", word, what, begin % kLinesPerFile));
 }
 
@@ -96,7 +115,8 @@ NodePtr CommandParser::and_or() {
     list->children.push_back(pipeline());
     while (true) {
         skip_blanks();
-        if (!starts_with("&&") && !starts_with("||")) break;
+        if (!starts_with("&&") && !starts_with("||"))
+            break;
         list->operators.emplace_back(text_.substr(next_, 2));
         const int begin = line_;
         take(list->operators.back());
@@ -105,10 +125,12 @@ NodePtr CommandParser::and_or() {
             newline();
             skip_blanks();
         }
-        if (at_end()) fail_truncated(begin, list->operators.back() + " has nothing after it");
+        if (at_end())
+            fail_truncated(begin, list->operators.back() + " has nothing after it");
         list->children.push_back(pipeline());
     }
-    if (list->children.size() == 1) return list->children[0];
+    if (list->children.size() == 1)
+        return list->children[0];
     return list;
 }
 
@@ -123,9 +145,11 @@ NodePtr CommandParser::pipeline() {
     line->children.push_back(command());
     while (true) {
         skip_blanks();
-        if (peek() != '|' || peek(1) == '|') break;
+        if (peek() != '|' || peek(1) == '|')
+            break;
         advance();
-        if (peek() == '&') advance();
+        if (peek() == '&')
+            advance();
         skip_blanks();
         while (peek() == '\n') {
             newline();
@@ -133,7 +157,8 @@ NodePtr CommandParser::pipeline() {
         }
         line->children.push_back(command());
     }
-    if (line->children.size() == 1 && !line->negated) return line->children[0];
+    if (line->children.size() == 1 && !line->negated)
+        return line->children[0];
     return line;
 }
 
@@ -141,24 +166,35 @@ NodePtr CommandParser::command() {
     skip_blanks();
     const std::size_t before = next_;
     MutableNode made = compound();
-    if (made == nullptr) return simple();
+    if (made == nullptr)
+        return simple();
     skip_blanks();
-    while (redirect(*made)) skip_blanks();
-    if (next_ == before) fail(line_, fmt::format("unexpected '{}'", peek()));
+    while (redirect(*made))
+        skip_blanks();
+    if (next_ == before)
+        fail(line_, fmt::format("unexpected '{}'", peek()));
     return made;
 }
 
 CommandParser::MutableNode CommandParser::compound() {
     const int begin = line_;
-    if (starts_with("((")) return arithmetic_command();
-    if (peek() == '(') return brackets();
+    if (starts_with("(("))
+        return arithmetic_command();
+    if (peek() == '(')
+        return brackets();
     const std::string_view word = peek_word();
-    if (word == "{") return brackets();
-    if (word == "if") return if_command();
-    if (word == "for" || word == "select") return for_command();
-    if (word == "while" || word == "until") return while_command();
-    if (word == "case") return case_command();
-    if (word == "[[") return test_command();
+    if (word == "{")
+        return brackets();
+    if (word == "if")
+        return if_command();
+    if (word == "for" || word == "select")
+        return for_command();
+    if (word == "while" || word == "until")
+        return while_command();
+    if (word == "case")
+        return case_command();
+    if (word == "[[")
+        return test_command();
     if (word == "function") {
         take(word);
         skip_blanks();
@@ -172,7 +208,8 @@ CommandParser::MutableNode CommandParser::compound() {
         return function(name, begin);
     }
     const std::string name = function_name();
-    if (name.empty()) return nullptr;
+    if (name.empty())
+        return nullptr;
     take(name);
     skip_blanks();
     take("(");
@@ -184,12 +221,16 @@ CommandParser::MutableNode CommandParser::compound() {
 // The name when "name ()" stands here, else empty.
 std::string CommandParser::function_name() const {
     std::size_t end = next_;
-    while (end < text_.size() && (is_name_char(text_[end]) || text_[end] == '-' || text_[end] == '.')) ++end;
+    while (end < text_.size() && (is_name_char(text_[end]) || text_[end] == '-' || text_[end] == '.'))
+        ++end;
     const std::string name(text_.substr(next_, end - next_));
-    while (end < text_.size() && text_[end] == ' ') ++end;
-    if (name.empty() || end >= text_.size() || text_[end] != '(') return {};
+    while (end < text_.size() && text_[end] == ' ')
+        ++end;
+    if (name.empty() || end >= text_.size() || text_[end] != '(')
+        return {};
     ++end;
-    while (end < text_.size() && text_[end] == ' ') ++end;
+    while (end < text_.size() && text_[end] == ' ')
+        ++end;
     return end < text_.size() && text_[end] == ')' ? name : std::string();
 }
 
@@ -198,7 +239,8 @@ CommandParser::MutableNode CommandParser::function(std::string name, int begin) 
     made->name = std::move(name);
     made->line = begin;
     skip_newlines();
-    if (at_end()) fail_truncated(begin, "function " + made->name + " has no body");
+    if (at_end())
+        fail_truncated(begin, "function " + made->name + " has no body");
     made->children.push_back(command());
     return made;
 }
@@ -208,7 +250,8 @@ CommandParser::MutableNode CommandParser::brackets() {
     const int begin = line_;
     const bool subshell = advance() == '(';
     auto made = node(subshell ? Node::Kind::subshell : Node::Kind::group);
-    made->children.push_back(list_until({subshell ? std::string_view(")") : std::string_view("}")}, begin, subshell ? "(" : "{"));
+    made->children.push_back(
+        list_until({subshell ? std::string_view(")") : std::string_view("}")}, begin, subshell ? "(" : "{"));
     advance();
     return made;
 }
@@ -221,8 +264,10 @@ CommandParser::MutableNode CommandParser::if_command() {
         made->children.push_back(list_until({"then"}, begin, "if without then and fi, it"));
         take("then");
         made->children.push_back(list_until({"elif", "else", "fi"}, begin, "if without fi, it"));
-        if (take_word("elif")) continue;
-        if (take_word("else")) made->children.push_back(list_until({"fi"}, begin, "if without fi, it"));
+        if (take_word("elif"))
+            continue;
+        if (take_word("else"))
+            made->children.push_back(list_until({"fi"}, begin, "if without fi, it"));
         take("fi");
         return made;
     }
@@ -248,7 +293,8 @@ CommandParser::MutableNode CommandParser::for_command() {
     if (take("((")) {
         made->kind = Node::Kind::for_arithmetic;
         made->expressions = arithmetic_expressions(begin);
-        if (made->expressions.size() != 3) fail(begin, "for (( needs three expressions");
+        if (made->expressions.size() != 3)
+            fail(begin, "for (( needs three expressions");
     } else {
         made->name = std::string(peek_word());
         take(made->name);
@@ -259,7 +305,8 @@ CommandParser::MutableNode CommandParser::for_command() {
             const std::size_t before = next_;
             made->words.push_back(word());
             skip_blanks();
-            if (next_ == before) fail(line_, fmt::format("unexpected '{}'", peek()));
+            if (next_ == before)
+                fail(line_, fmt::format("unexpected '{}'", peek()));
         }
     }
     expect_word("do", begin, "for");
@@ -277,78 +324,28 @@ CommandParser::MutableNode CommandParser::case_command() {
     expect_word("in", begin, "case");
     skip_newlines();
     while (!take_word("esac")) {
-        if (at_end()) fail_truncated(begin, "a case without esac is never closed");
+        if (at_end())
+            fail_truncated(begin, "a case without esac is never closed");
         CaseItem item;
         take("(");
         while (!at_end()) {
             skip_blanks();
             item.patterns.push_back(word());
             skip_blanks();
-            if (!take("|")) break;
+            if (!take("|"))
+                break;
         }
-        if (!take(")")) fail(line_, "a pattern of case needs a ) after it");
+        if (!take(")"))
+            fail(line_, "a pattern of case needs a ) after it");
         item.body = list_until({";;", "esac"}, begin, "case without esac, it");
         for (const std::string_view end : {";;&", ";;", ";&"}) {
-            if (take(end)) break;
+            if (take(end))
+                break;
         }
         made->cases.push_back(std::move(item));
         skip_newlines();
     }
     return made;
-}
-
-// [[ ... ]]: its words, with < > ( ) as words of their own.
-CommandParser::MutableNode CommandParser::test_command() {
-    const int begin = line_;
-    auto made = node(Node::Kind::test);
-    take("[[");
-    while (true) {
-        skip_blanks();
-        while (peek() == '\n') {
-            newline();
-            skip_blanks();
-        }
-        if (at_end()) fail_truncated(begin, "a [[ is never closed");
-        if (take_word("]]")) return made;
-        Word piece;
-        piece.line = line_;
-        for (const std::string_view op : {"&&", "||", "<", ">", "(", ")"}) {
-            if (!take(op)) continue;
-            WordPart part;
-            part.text = std::string(op);
-            piece.parts.push_back(std::move(part));
-            break;
-        }
-        if (piece.parts.empty()) piece = word();
-        if (piece.parts.empty()) fail(line_, fmt::format("unexpected '{}' inside [[", peek()));
-        made->words.push_back(std::move(piece));
-    }
-}
-
-CommandParser::MutableNode CommandParser::arithmetic_command() {
-    const int begin = line_;
-    auto made = node(Node::Kind::arithmetic);
-    take("((");
-    made->expressions = arithmetic_expressions(begin);
-    return made;
-}
-
-// Up to "))", cut at semicolons.
-std::vector<Word> CommandParser::arithmetic_expressions(int begin) {
-    std::vector<Word> expressions;
-    int open = 0;
-    std::vector<std::string> texts(1);
-    while (!at_end() && !(open == 0 && starts_with("))"))) {
-        const char c = advance();
-        open += c == '(' ? 1 : c == ')' ? -1 : 0;
-        if (c == ';') texts.emplace_back();
-        else texts.back() += c;
-    }
-    if (!take("))")) fail_truncated(begin, "a (( is never closed");
-    for (const std::string& text : texts) {
-        expressions.push_back(CommandParser({text, script_.path, begin}).here_text());
-    }
-    return expressions;
 }
 
 } // namespace echosim::shell

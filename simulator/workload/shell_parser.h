@@ -16,20 +16,22 @@ class WordParser {
 
   protected:
     bool at_end() const { return next_ >= text_.size(); }
-    char peek(std::size_t ahead = 0) const { return next_ + ahead < text_.size() ? text_[next_ + ahead] : '\0'; }
+    char peek(std::size_t ahead = 0) const {
+        return next_ + ahead < text_.size() ? text_[next_ + ahead] : '\0';
+    }
     bool starts_with(std::string_view text) const { return text_.substr(next_, text.size()) == text; }
     char advance();
     bool take(std::string_view text);
-    void skip_blanks();                  // blanks, continuations, comments
+    void skip_blanks(); // blanks, continuations, comments
     [[noreturn]] void fail(int line, const std::string& message, const std::string& hint = {}) const;
     [[noreturn]] void fail_truncated(int line, const std::string& what) const;
 
-    Word word();                         // up to an unquoted blank or operator
-    Word text_word(std::string_view stop, bool quoted);   // up to one of the characters, expansions included
-    Word here_document();                // the whole text: expansions, but no quotes
+    Word word();                                        // up to an unquoted blank or operator
+    Word text_word(std::string_view stop, bool quoted); // up to one of the characters, expansions included
+    Word here_document();                               // the whole text: expansions, but no quotes
     static std::string plain_text(const Word& word);
 
-    virtual NodePtr command_list(char close) = 0;   // of $( ... )
+    virtual NodePtr command_list(char close) = 0; // of $( ... )
 
     std::string_view text_;
     const ScriptText& script_;
@@ -59,7 +61,7 @@ class WordParser {
 class CommandParser final : public WordParser {
   public:
     using WordParser::WordParser;
-    NodePtr script();                    // the whole text
+    NodePtr script(); // the whole text
     Word here_text() { return here_document(); }
 
   private:

@@ -21,23 +21,23 @@ struct Field {
 
 struct Variable {
     bool is_array = false;
-    bool is_map = false;         // declare -A
+    bool is_map = false; // declare -A
     bool exported = false;
-    std::map<std::int64_t, Field> items;       // a scalar is item 0
-    std::map<std::string, Field> entries;      // of a map
+    std::map<std::int64_t, Field> items;  // a scalar is item 0
+    std::map<std::string, Field> entries; // of a map
 };
 
 // What a value that is not known came from.
 struct Unknown {
-    std::string what;     // "$LAYERS", "$(date)", "a condition"
+    std::string what; // "$LAYERS", "$(date)", "a condition"
     int line = 0;
-    bool unset = false;   // a variable that the script never sets: bash would expand it to nothing
+    bool unset = false; // a variable that the script never sets: bash would expand it to nothing
 };
 
 // A command that is no builtin and no function: one that bash would start.
 struct ExternalCommand {
     std::vector<Field> words;
-    std::map<std::string, std::string> environment;   // exported variables and VAR=value in front
+    std::map<std::string, std::string> environment; // exported variables and VAR=value in front
     int line = 0;
 };
 
@@ -49,14 +49,14 @@ class Runner {
     // `path` is the script, in messages and as $0; sourced files are looked for beside it.
     explicit Runner(std::string path);
 
-    void set(const std::string& name, const std::string& value);   // a variable of the environment
+    void set(const std::string& name, const std::string& value); // a variable of the environment
     void run_text(std::string_view text, int file_and_line);
     // The same in a subshell, as `bash -c text` does.
     void run_subshell(std::string_view text, int line);
     bool run_file_beside(const std::string& name, const std::vector<Field>& arguments, bool subshell);
 
-    std::string get(const std::string& name) const;        // "" when unset
-    std::string place(int line) const;                     // "job.sh:12"
+    std::string get(const std::string& name) const;         // "" when unset
+    std::string place(int line) const;                      // "job.sh:12"
     const Unknown& unknown_of(std::string_view text) const; // of the first mark in the text
     std::string without_unset(std::string_view text) const; // marks of unset variables replaced by nothing
 
@@ -74,8 +74,8 @@ class Runner {
         std::map<std::string, NodePtr> functions;
         std::vector<Field> positional;
         bool positional_known = false;
-        std::string folder;                                // after cd; empty = not known
-        std::map<std::string, std::string> written_files;  // by cat > name <<EOF
+        std::string folder;                               // after cd; empty = not known
+        std::map<std::string, std::string> written_files; // by cat > name <<EOF
     };
 
     // shell_run.cpp: control flow
@@ -102,9 +102,15 @@ class Runner {
     Status call_function(const NodePtr& body, std::vector<Field> arguments, int line);
     std::optional<Status> run_builtin(const Node& node, std::vector<Field>& words);
     std::optional<Status> run_output(const Node& node, const std::vector<Field>& words);
-    std::optional<Status> run_state(const Node& node, std::vector<Field>& words);
+    std::optional<Status> run_state(const Node& node, const std::vector<Field>& words);
+    std::optional<Status> run_flow(const std::string& name, const std::vector<Field>& words);
+    void change_positional(const std::string& name, const std::vector<Field>& words);
+    void run_eval(const std::vector<Field>& words);
+    void run_let(const std::vector<Field>& words);
+    void run_read(const Node& node, const std::vector<Field>& words);
     std::optional<Status> run_captured_tool(const std::vector<Field>& words);
-    Status run_external(const Node& node, std::vector<Field> words, const std::map<std::string, std::string>& extra);
+    Status run_external(const Node& node, std::vector<Field> words,
+                        const std::map<std::string, std::string>& extra);
     void declare(const Node& node, const std::vector<Field>& words);
     void assign(const Assignment& assignment);
     void set_item(Variable& variable, const Assignment& assignment, const Field& value);
@@ -121,8 +127,8 @@ class Runner {
     // shell_expand.cpp
     std::vector<Field> fields(const std::vector<Word>& words);
     std::vector<Field> fields(const Word& word);
-    std::string text(const Word& word);                    // no splitting; with marks
-    std::string plain(const Word& word);                   // the same without line marks
+    std::string text(const Word& word);  // no splitting; with marks
+    std::string plain(const Word& word); // the same without line marks
     std::string part_text(const WordPart& part, int line);
     std::string arithmetic(const Word& word);
     ArithmeticResult evaluate(const Word& word);
@@ -131,7 +137,7 @@ class Runner {
     // shell_parameter.cpp
     struct Value {
         bool set = false;
-        bool list = false;             // $@ or ${a[@]}: one field each
+        bool list = false; // $@ or ${a[@]}: one field each
         std::vector<Field> items;
         std::string joined() const;
     };
@@ -151,14 +157,14 @@ class Runner {
     std::string unknown_mark(std::string what, int line, bool unset = false);
 
     std::string path_;
-    std::vector<std::string> files_;     // files read so far, for line numbers
+    std::vector<std::string> files_; // files read so far, for line numbers
     State state_;
     std::vector<Unknown> unknowns_;
     Flow flow_ = Flow::none;
     int flow_levels_ = 0;
     std::int64_t steps_ = 0;
     int depth_ = 0;
-    std::string* capture_ = nullptr;     // output of $( ... )
+    std::string* capture_ = nullptr; // output of $( ... )
     bool capture_known_ = true;
     std::vector<std::vector<std::pair<std::string, std::optional<Variable>>>> locals_;
 };

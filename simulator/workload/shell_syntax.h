@@ -7,9 +7,9 @@
 
 // The part of bash's grammar that launch scripts use, as a tree. Nothing here runs anything.
 //
-// Texts carry two kinds of marks in band, between control characters that no script may hold: the line that the text
-// after the mark was written on (a quoted string of many lines becomes many flags, each with its own line), and
-// values that cannot be known without running the script.
+// Texts carry two kinds of marks in band, between control characters that no script may hold: the line that
+// the text after the mark was written on (a quoted string of many lines becomes many flags, each with its own
+// line), and values that cannot be known without running the script.
 namespace echosim::shell {
 
 constexpr char kLineMark = '\x03';
@@ -21,7 +21,9 @@ constexpr int kLinesPerFile = 1'000'000;
 
 std::string line_mark(int line);
 std::string without_line_marks(std::string_view text);
-inline bool has_unknown(std::string_view text) { return text.find(kUnknownMark) != std::string_view::npos; }
+inline bool has_unknown(std::string_view text) {
+    return text.find(kUnknownMark) != std::string_view::npos;
+}
 
 struct Node;
 using NodePtr = std::shared_ptr<const Node>;
@@ -30,10 +32,10 @@ struct Word;
 // ${name[index] op argument / second}
 struct Parameter {
     std::string name;
-    bool length = false;     // ${#name}
-    bool indirect = false;   // ${!name}
+    bool length = false;   // ${#name}
+    bool indirect = false; // ${!name}
     bool has_index = false;
-    std::string op;          // ":-" "-" ":=" "=" ":?" "?" ":+" "+" "#" "##" "%" "%%" "/" "//" "^" "^^" "," ",," ":"
+    std::string op; // ":-" "-" ":=" "=" ":?" "?" ":+" "+" "#" "##" "%" "%%" "/" "//" "^" "^^" "," ",," ":"
     std::shared_ptr<const Word> index;
     std::shared_ptr<const Word> argument;
     std::shared_ptr<const Word> second;
@@ -43,10 +45,10 @@ struct WordPart {
     enum class Kind : unsigned char { literal, parameter, arithmetic, command };
     Kind kind = Kind::literal;
     bool quoted = false;
-    std::string text;                          // literal
+    std::string text; // literal
     std::shared_ptr<const Parameter> parameter;
-    std::shared_ptr<const Word> expression;    // arithmetic
-    NodePtr command;                           // $(...)
+    std::shared_ptr<const Word> expression; // arithmetic
+    NodePtr command;                        // $(...)
 };
 
 struct Word {
@@ -58,17 +60,17 @@ struct Word {
 
 struct Assignment {
     std::string name;
-    std::shared_ptr<const Word> index;     // name[index]=
-    bool append = false;                   // +=
-    bool is_array = false;                 // name=(...)
+    std::shared_ptr<const Word> index; // name[index]=
+    bool append = false;               // +=
+    bool is_array = false;             // name=(...)
     Word value;
-    std::vector<Assignment> elements;      // of an array; the index where [key]=value is written
+    std::vector<Assignment> elements; // of an array; the index where [key]=value is written
     int line = 0;
 };
 
 struct Redirect {
-    std::string op;          // "<" ">" ">>" "<<" "<<<" ...
-    Word target;             // file, or the content of a here-document
+    std::string op; // "<" ">" ">>" "<<" "<<<" ...
+    Word target;    // file, or the content of a here-document
     bool is_here_document = false;
 };
 
@@ -79,25 +81,38 @@ struct CaseItem {
 
 struct Node {
     enum class Kind : unsigned char {
-        simple, sequence, and_or, pipeline, group, subshell, if_, for_, for_arithmetic, while_, case_, function, test,
+        simple,
+        sequence,
+        and_or,
+        pipeline,
+        group,
+        subshell,
+        if_,
+        for_,
+        for_arithmetic,
+        while_,
+        case_,
+        function,
+        test,
         arithmetic
     };
     Kind kind = Kind::simple;
     int line = 0;
-    std::vector<Assignment> assignments;   // simple: in front of the command
-    std::vector<Assignment> declared;      // simple: arguments of export, local, declare ...
-    std::vector<Word> words;               // simple, test; for_: the list
+    std::vector<Assignment> assignments; // simple: in front of the command
+    std::vector<Assignment> declared;    // simple: arguments of export, local, declare ...
+    std::vector<Word> words;             // simple, test; for_: the list
     std::vector<std::shared_ptr<Redirect>> redirects;
-    std::vector<NodePtr> children;         // if_: condition, body, condition, body, ..., [else]; while_: condition, body
-    std::vector<std::string> operators;    // and_or: between the children
-    std::string name;                      // function, for_: the variable
-    bool negated = false;                  // pipeline: !; while_: until; for_: has no list
+    std::vector<NodePtr>
+        children; // if_: condition, body, condition, body, ..., [else]; while_: condition, body
+    std::vector<std::string> operators; // and_or: between the children
+    std::string name;                   // function, for_: the variable
+    bool negated = false;               // pipeline: !; while_: until; for_: has no list
     std::vector<CaseItem> cases;
-    std::vector<Word> expressions;         // arithmetic, for_arithmetic: start, condition, step; case_: the word
+    std::vector<Word> expressions; // arithmetic, for_arithmetic: start, condition, step; case_: the word
 };
 
-// Throws InputError for a text that ends inside a quote, here-document or block, with the line where that began.
-// `first_line` is the number of the first line in messages.
+// Throws InputError for a text that ends inside a quote, here-document or block, with the line where that
+// began. `first_line` is the number of the first line in messages.
 struct ScriptText {
     std::string_view text;
     std::string path;

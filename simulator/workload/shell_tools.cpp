@@ -17,7 +17,8 @@ constexpr std::size_t kMaxFiles = 100;
 std::string joined(const std::vector<Field>& words, std::size_t first) {
     std::string text;
     for (std::size_t i = first; i < words.size(); ++i) {
-        if (i > first) text += ' ';
+        if (i > first)
+            text += ' ';
         text += words[i].text;
     }
     return text;
@@ -34,14 +35,16 @@ std::string print_formatted(const std::vector<Field>& words) {
             out += c == 'n' ? '\n' : c == 't' ? '\t' : c;
         } else if (format[i] == '%' && i + 1 < format.size() && format[i + 1] != '%') {
             std::string width;
-            while (i + 1 < format.size() && std::isdigit(static_cast<unsigned char>(format[i + 1])) != 0) width += format[++i];
+            while (i + 1 < format.size() && std::isdigit(static_cast<unsigned char>(format[i + 1])) != 0)
+                width += format[++i];
             ++i;
             const std::string value = argument < words.size() ? words[argument++].text : std::string();
             const std::size_t wanted = std::min<std::size_t>(std::strtoul(width.c_str(), nullptr, 10), 1000);
             const std::size_t fill = wanted > value.size() ? wanted - value.size() : 0;
             out += std::string(fill, !width.empty() && width[0] == '0' ? '0' : ' ') + value;
         } else {
-            if (format[i] == '%') ++i;
+            if (format[i] == '%')
+                ++i;
             out += format[i];
         }
     }
@@ -55,12 +58,14 @@ std::string parent_folder(const std::string& path) {
 
 std::string sequence(const std::vector<Field>& words) {
     std::vector<long> numbers;
-    for (std::size_t i = 1; i < words.size(); ++i) numbers.push_back(std::strtol(without_line_marks(words[i].text).c_str(), nullptr, 10));
+    for (std::size_t i = 1; i < words.size(); ++i)
+        numbers.push_back(std::strtol(without_line_marks(words[i].text).c_str(), nullptr, 10));
     const long first = numbers.size() > 1 ? numbers.front() : 1;
     const long step = numbers.size() > 2 ? numbers[1] : 1;
     std::string out;
     for (long i = first, n = 0; step != 0 && !numbers.empty() && n < 10'000; i += step, ++n) {
-        if (step > 0 ? i > numbers.back() : i < numbers.back()) break;
+        if (step > 0 ? i > numbers.back() : i < numbers.back())
+            break;
         out += std::to_string(i) + '\n';
     }
     return out;
@@ -73,7 +78,9 @@ std::optional<Status> Runner::run_output(const Node& node, const std::vector<Fie
     const std::string name = without_line_marks(words[0].text);
     if (name == "echo") {
         std::size_t first = 1;
-        while (first < words.size() && (words[first].text == "-n" || words[first].text == "-e" || words[first].text == "-ne")) ++first;
+        while (first < words.size() &&
+               (words[first].text == "-n" || words[first].text == "-e" || words[first].text == "-ne"))
+            ++first;
         write_output(node, joined(words, first) + '\n');
         return Status::success;
     }
@@ -82,7 +89,8 @@ std::optional<Status> Runner::run_output(const Node& node, const std::vector<Fie
         return Status::success;
     }
     if (name == "pwd") {
-        write_output(node, (state_.folder.empty() ? unknown_mark("$(pwd)", node.line) : state_.folder) + '\n');
+        write_output(node,
+                     (state_.folder.empty() ? unknown_mark("$(pwd)", node.line) : state_.folder) + '\n');
         return Status::success;
     }
     return std::nullopt;
@@ -90,13 +98,15 @@ std::optional<Status> Runner::run_output(const Node& node, const std::vector<Fie
 
 void Runner::write_output(const Node& node, const std::string& output) {
     for (const auto& redirect : node.redirects) {
-        if (redirect->op != ">" && redirect->op != ">>") continue;
+        if (redirect->op != ">" && redirect->op != ">>")
+            continue;
         const std::string name = std::filesystem::path(plain(redirect->target)).filename().string();
         std::string& file = state_.written_files[name];
         file = redirect->op == ">>" ? file + output : output;
         return;
     }
-    if (capture_ != nullptr) *capture_ += output;
+    if (capture_ != nullptr)
+        *capture_ += output;
 }
 
 // Tools whose answer follows from their arguments.
@@ -108,7 +118,8 @@ std::optional<Status> Runner::run_captured_tool(const std::vector<Field>& words)
     } else if (name == "basename" && words.size() >= 2) {
         std::string file = std::filesystem::path(argument).filename().string();
         const std::string suffix = words.size() > 2 ? without_line_marks(words[2].text) : std::string();
-        if (file.size() > suffix.size() && file.compare(file.size() - suffix.size(), suffix.size(), suffix) == 0) {
+        if (file.size() > suffix.size() &&
+            file.compare(file.size() - suffix.size(), suffix.size(), suffix) == 0) {
             file.resize(file.size() - suffix.size());
         }
         *capture_ += file;
@@ -130,11 +141,14 @@ std::optional<Status> Runner::run_captured_tool(const std::vector<Field>& words)
 }
 
 Status Runner::run_source(std::vector<Field>& words) {
-    if (words.size() < 2) fail(words[0].line, "source without a file");
+    if (words.size() < 2)
+        fail(words[0].line, "source without a file");
     const std::string name = without_line_marks(words[1].text);
     const std::vector<Field> arguments(words.begin() + 2, words.end());
-    if (!has_unknown(name) && run_file_beside(name, arguments, false)) return Status::success;
-    warnings.push_back(fmt::format("{}: {} is not read: there is no such file beside the script", place(words[1].line),
+    if (!has_unknown(name) && run_file_beside(name, arguments, false))
+        return Status::success;
+    warnings.push_back(fmt::format("{}: {} is not read: there is no such file beside the script",
+                                   place(words[1].line),
                                    has_unknown(name) ? std::string("a sourced file") : name));
     return Status::unknown;
 }
@@ -152,15 +166,19 @@ bool Runner::run_file_beside(const std::string& name, const std::vector<Field>& 
         std::error_code error;
         const fs::path folder = fs::weakly_canonical(fs::path(parent_folder(path_)), error);
         fs::path wanted = fs::path(name).is_absolute() ? fs::path(name) : folder / name;
-        if (!fs::is_regular_file(wanted, error)) wanted = fs::path(name);   // $(dirname $0)/env.sh
-        if (!fs::is_regular_file(wanted, error)) return false;
+        if (!fs::is_regular_file(wanted, error))
+            wanted = fs::path(name); // $(dirname $0)/env.sh
+        if (!fs::is_regular_file(wanted, error))
+            return false;
         const fs::path real = fs::weakly_canonical(wanted, error);
         const auto [end, ignored] = std::mismatch(folder.begin(), folder.end(), real.begin(), real.end());
-        if (end != folder.end()) return false;
+        if (end != folder.end())
+            return false;
         path = (fs::path(parent_folder(path_)) / fs::relative(real, folder, error)).string();
         content = read_text_file(wanted.string(), kMaxScript);
     }
-    if (files_.size() > kMaxFiles || depth_ > 32) throw InputError(path, "scripts source each other without end");
+    if (files_.size() > kMaxFiles || depth_ > 32)
+        throw InputError(path, "scripts source each other without end");
     files_.push_back(path);
     const int line = static_cast<int>(files_.size() - 1) * kLinesPerFile + 1;
     const State before = state_;
@@ -171,7 +189,8 @@ bool Runner::run_file_beside(const std::string& name, const std::vector<Field>& 
     ++depth_;
     run_text(content, line);
     --depth_;
-    if (flow_ == Flow::return_ || (subshell && flow_ == Flow::exit_)) flow_ = Flow::none;
+    if (flow_ == Flow::return_ || (subshell && flow_ == Flow::exit_))
+        flow_ = Flow::none;
     if (subshell) {
         state_ = before;
     } else {

@@ -19,7 +19,9 @@ namespace {
 class JobFile : public testing::Test {
   protected:
     void SetUp() override {
-        folder_ = fs::path(testing::TempDir()) / ("echosim_job_" + std::string(testing::UnitTest::GetInstance()->current_test_info()->name()));
+        folder_ =
+            fs::path(testing::TempDir()) /
+            ("echosim_job_" + std::string(testing::UnitTest::GetInstance()->current_test_info()->name()));
         fs::create_directories(folder_);
     }
     void TearDown() override { fs::remove_all(folder_); }
@@ -36,7 +38,8 @@ class JobFile : public testing::Test {
 } // namespace
 
 TEST_F(JobFile, FlagListKeepsLines) {
-    const JobSource source = read_job_source(file("flags.txt", "# a model\n--num-layers 4 --bf16 # rest\n--tokenizer-model 'a b' \\\n--lr=1e-4\n"));
+    const JobSource source = read_job_source(file(
+        "flags.txt", "# a model\n--num-layers 4 --bf16 # rest\n--tokenizer-model 'a b' \\\n--lr=1e-4\n"));
     ASSERT_EQ(source.flags.size(), 4U);
     EXPECT_THAT(source.flags[0].origin, HasSubstr("flags.txt:2"));
     EXPECT_EQ(source.flags[2].values, std::vector<std::string>{"a b"});
@@ -46,31 +49,38 @@ TEST_F(JobFile, FlagListKeepsLines) {
 TEST_F(JobFile, CatalogueModelsAndTheirAliases) {
     EXPECT_EQ(read_job_source("llama3.1-70b").name, "llama3-70b");
     EXPECT_EQ(read_job_source("GPT3-175B").name, "gpt3-175b");
-    EXPECT_THAT(error("llama3-71b"), HasSubstr("is neither a file nor a model of the catalogue; did you mean"));
+    EXPECT_THAT(error("llama3-71b"),
+                HasSubstr("is neither a file nor a model of the catalogue; did you mean"));
     EXPECT_THAT(error("missing.sh"), HasSubstr("no such file"));
 }
 
 TEST_F(JobFile, CatalogueModelNeedsOnlyLayoutAndBatch) {
     JobSource source = read_job_source("gpt3-175b");
-    for (const Flag& flag : parse_flags(words_of("--tensor-model-parallel-size 8 --pipeline-model-parallel-size 16 --micro-batch-size 1 "
-                                                 "--global-batch-size 1536 --bf16"), "command line")) {
+    for (const Flag& flag : parse_flags(
+             words_of("--tensor-model-parallel-size 8 --pipeline-model-parallel-size 16 --micro-batch-size 1 "
+                      "--global-batch-size 1536 --bf16"),
+             "command line")) {
         source.flags.push_back(flag);
     }
     ResolveOptions options;
     options.gpus = 1024;
     const Job job = resolve_job(source, options);
-    EXPECT_EQ(job.batch.num_microbatches, 192);         // 1536 / (1 x 1024 / 128)
+    EXPECT_EQ(job.batch.num_microbatches, 192); // 1536 / (1 x 1024 / 128)
     EXPECT_EQ(job.model.padded_vocab, 51200);
-    EXPECT_EQ(job.precision.compute, DType::bf16);      // the command line over the catalogue's fp16
+    EXPECT_EQ(job.precision.compute, DType::bf16); // the command line over the catalogue's fp16
 }
 
 TEST_F(JobFile, AResultReproducesItsJob) {
     ResolveOptions options;
     options.software = "megatron-2021";
-    JobSource source = source_of(std::string(small_model()) + "--tensor-model-parallel-size 2 --recompute-modules core_attn mlp --recompute-granularity "
-                                                              "selective --checkpoint-num-layers 1 --tokenizer-model x", 16);
+    JobSource source = source_of(
+        std::string(small_model()) +
+            "--tensor-model-parallel-size 2 --recompute-modules core_attn mlp --recompute-granularity "
+            "selective --checkpoint-num-layers 1 --tokenizer-model x",
+        16);
     source.flags.pop_back();
-    source.flags.erase(std::remove_if(source.flags.begin(), source.flags.end(), [](const Flag& f) { return f.name == "--checkpoint-num-layers"; }),
+    source.flags.erase(std::remove_if(source.flags.begin(), source.flags.end(),
+                                      [](const Flag& f) { return f.name == "--checkpoint-num-layers"; }),
                        source.flags.end());
     source.environment["NCCL_ALGO"] = "Ring";
     const Job job = resolve_job(source, options);
@@ -82,7 +92,8 @@ TEST_F(JobFile, AResultReproducesItsJob) {
     auto first = job_to_json(job);
     auto second = job_to_json(again);
     for (auto* json : {&first, &second}) {
-        for (auto& flag : (*json)["flags"]) flag.erase("origin");
+        for (auto& flag : (*json)["flags"])
+            flag.erase("origin");
     }
     EXPECT_EQ(first.dump(), second.dump());
 }
@@ -91,9 +102,14 @@ TEST_F(JobFile, WrongFilesAreRefused) {
     EXPECT_THAT(error(file("a.yaml", "x: 1\n")), HasSubstr("YAML is not read yet"));
     EXPECT_THAT(error(file("empty.sh", "")), HasSubstr("empty"));
     EXPECT_THAT(error(file("blank.sh", "\n# nothing\n")), HasSubstr("holds no command and no flag"));
-    EXPECT_THAT(error(file("b.sh", std::string("\x7f" "ELF\0\1", 6))), HasSubstr("b.sh"));
-    EXPECT_THAT(error(file("c.json", "{\"schema\": \"echosim.simulate/1\"}")), HasSubstr("holds no object \"job\""));
-    EXPECT_THAT(error(file("d.json", "{\"model_type\": \"llama\"}")), HasSubstr("Hugging Face config.json is not read yet"));
+    EXPECT_THAT(error(file("b.sh", std::string("\x7f"
+                                               "ELF\0\1",
+                                               6))),
+                HasSubstr("b.sh"));
+    EXPECT_THAT(error(file("c.json", "{\"schema\": \"echosim.simulate/1\"}")),
+                HasSubstr("holds no object \"job\""));
+    EXPECT_THAT(error(file("d.json", "{\"model_type\": \"llama\"}")),
+                HasSubstr("Hugging Face config.json is not read yet"));
     EXPECT_THAT(error(file("e.json", "{\"a\": ")), HasSubstr("e.json:1:"));
     EXPECT_THAT(error(file("f.txt", "--num-layers '4\n")), HasSubstr("f.txt:1: a ' quote is never closed"));
     EXPECT_THAT(error(folder_.string()), HasSubstr(folder_.string()));
@@ -121,7 +137,8 @@ void expect_job(const nlohmann::json& expected, const Job& job) {
     EXPECT_EQ(job.model.padded_vocab, value("padded_vocab"));
     EXPECT_EQ(job.parallel.sequence_parallel, expected.at("sequence_parallel").get<bool>());
     std::vector<int> layers;
-    for (const auto& chunks : job.parallel.layers_per_stage) layers.push_back(std::accumulate(chunks.begin(), chunks.end(), 0));
+    for (const auto& chunks : job.parallel.layers_per_stage)
+        layers.push_back(std::accumulate(chunks.begin(), chunks.end(), 0));
     EXPECT_EQ(layers, expected.at("layers_per_pp_rank").get<std::vector<int>>());
     if (expected.contains("num_experts")) {
         EXPECT_EQ(job.model.experts, value("num_experts"));
@@ -135,7 +152,8 @@ void expect_job(const nlohmann::json& expected, const Job& job) {
 
 TEST(SharedLaunchScripts, GiveTheExpectedJob) {
     const fs::path folder = "../shared/data/inputs/megatron_configs";
-    if (!fs::exists(folder / "expected.json")) GTEST_SKIP() << folder << " is not there";
+    if (!fs::exists(folder / "expected.json"))
+        GTEST_SKIP() << folder << " is not there";
     std::ifstream in(folder / "expected.json");
     int scripts = 0;
     for (const auto& entry : nlohmann::json::parse(in)) {
@@ -152,10 +170,11 @@ TEST(SharedLaunchScripts, GiveTheExpectedJob) {
             expect_job(entry["expected"], resolve_job(source, options));
             ++scripts;
         }
-        JobSource flags;   // the same job as a list of flags
+        JobSource flags; // the same job as a list of flags
         for (const auto& [flag, value] : entry["flags"].items()) {
             Flag made{"--" + flag, {}, "expected.json"};
-            if (!value.is_boolean()) made.values.push_back(value.is_string() ? value.get<std::string>() : value.dump());
+            if (!value.is_boolean())
+                made.values.push_back(value.is_string() ? value.get<std::string>() : value.dump());
             flags.flags.push_back(made);
         }
         options.gpus = entry["gpus"].get<int>();

@@ -15,7 +15,8 @@ namespace echosim::test {
 inline std::vector<std::string> words_of(const std::string& text) {
     std::istringstream in(text);
     std::vector<std::string> words;
-    for (std::string word; in >> word;) words.push_back(word);
+    for (std::string word; in >> word;)
+        words.push_back(word);
     return words;
 }
 
@@ -30,7 +31,8 @@ inline JobSource source_of(const std::string& flags, int gpus = 8) {
 
 // A small model on 8 GPUs, with more flags after it.
 inline const char* small_model() {
-    return "--num-layers 16 --hidden-size 1024 --num-attention-heads 16 --seq-length 2048 --max-position-embeddings 2048 "
+    return "--num-layers 16 --hidden-size 1024 --num-attention-heads 16 --seq-length 2048 "
+           "--max-position-embeddings 2048 "
            "--vocab-size 32000 --micro-batch-size 1 --bf16 ";
 }
 inline Job small_job(const std::string& flags, int gpus = 8, ResolveOptions options = {}) {

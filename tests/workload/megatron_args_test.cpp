@@ -17,7 +17,8 @@ TEST(OptionTable, HoldsEveryOptionOfMegatron) {
     EXPECT_EQ(megatron_options().size(), 839U);
     std::set<std::string> names;
     for (const MegatronOption& option : megatron_options()) {
-        for (const std::string& name : option.names) EXPECT_TRUE(names.insert(name).second) << name;
+        for (const std::string& name : option.names)
+            EXPECT_TRUE(names.insert(name).second) << name;
     }
     ASSERT_NE(find_option("--num-layers"), nullptr);
     EXPECT_EQ(find_option("--num-layers")->kind, ValueKind::integer);
@@ -27,7 +28,8 @@ TEST(OptionTable, HoldsEveryOptionOfMegatron) {
 
 TEST(OptionTable, AgreesWithTheDumpOfTheRealParser) {
     const std::string path = "../shared/data/megatron_args.json";
-    if (!std::filesystem::exists(path)) GTEST_SKIP() << path << " is not there";
+    if (!std::filesystem::exists(path))
+        GTEST_SKIP() << path << " is not there";
     std::ifstream in(path);
     const auto dump = nlohmann::json::parse(in);
     for (const auto& entry : dump) {
@@ -57,7 +59,8 @@ TEST(OptionTable, EveryReplacementOfAForkNameIsAnOption) {
 }
 
 TEST(ParseFlags, SplitsNamesAndValues) {
-    const auto flags = parse_flags(words_of("--num-layers 4 --hidden-size=8 --bf16 --data-path a 0.5 b --lr -1e-4"), "x");
+    const auto flags =
+        parse_flags(words_of("--num-layers 4 --hidden-size=8 --bf16 --data-path a 0.5 b --lr -1e-4"), "x");
     ASSERT_EQ(flags.size(), 5U);
     EXPECT_EQ(flags[0].values, std::vector<std::string>{"4"});
     EXPECT_EQ(flags[1].values, std::vector<std::string>{"8"});
@@ -74,21 +77,26 @@ TEST(ParseFlags, NamesStrayWordsAndMissingValues) {
                 HasSubstr("job.sh:3: --num-layers needs a whole number, found --bf16"));
     EXPECT_THAT(error_of([] { parse_flags(words_of("--normalization"), ""); }),
                 HasSubstr("--normalization needs one of LayerNorm, RMSNorm, found the end"));
-    EXPECT_THAT(error_of([] { parse_flags(words_of("--bf16=1"), ""); }), HasSubstr("--bf16 takes no value, read \"1\""));
-    EXPECT_THAT(error_of([] { parse_flags(words_of("--rampup-batch-size 1 2"), ""); }), HasSubstr("--rampup-batch-size needs three values"));
+    EXPECT_THAT(error_of([] { parse_flags(words_of("--bf16=1"), ""); }),
+                HasSubstr("--bf16 takes no value, read \"1\""));
+    EXPECT_THAT(error_of([] { parse_flags(words_of("--rampup-batch-size 1 2"), ""); }),
+                HasSubstr("--rampup-batch-size needs three values"));
 }
 
 TEST(FlagForKey, NamesTheFlagOfAKey) {
     EXPECT_EQ(flag_for_key("batch.micro", "2").name, "--micro-batch-size");
     EXPECT_EQ(flag_for_key("batch.micro", "2").values, std::vector<std::string>{"2"});
     EXPECT_EQ(flag_for_key("precision.compute", "fp16").name, "--fp16");
-    EXPECT_THAT(error_of([] { flag_for_key("batch.mirco", "2"); }), HasSubstr("one of model.layers, model.hidden"));
+    EXPECT_THAT(error_of([] { flag_for_key("batch.mirco", "2"); }),
+                HasSubstr("one of model.layers, model.hidden"));
     EXPECT_THAT(error_of([] { flag_for_key("parallel.world_size", "2"); }), HasSubstr("--gpus"));
 }
 
 TEST(FlagForKey, SetTakesPrecedenceAndTakesFlagsAway) {
-    JobSource source = source_of(std::string(small_model()) + "--tensor-model-parallel-size 2 --sequence-parallel "
-                                                              "--recompute-granularity full --recompute-method block --recompute-num-layers 2");
+    JobSource source =
+        source_of(std::string(small_model()) +
+                  "--tensor-model-parallel-size 2 --sequence-parallel "
+                  "--recompute-granularity full --recompute-method block --recompute-num-layers 2");
     source.flags.push_back(flag_for_key("parallel.sequence_parallel", "false"));
     source.flags.push_back(flag_for_key("recompute.granularity", "selective"));
     source.flags.push_back(flag_for_key("precision.compute", "fp16"));
@@ -102,7 +110,8 @@ TEST(FlagForKey, SetTakesPrecedenceAndTakesFlagsAway) {
 
 TEST(CiRuns, EveryFlagSetParses) {
     const std::string path = "../shared/data/megatron_ci_runs.json";
-    if (!std::filesystem::exists(path)) GTEST_SKIP() << path << " is not there";
+    if (!std::filesystem::exists(path))
+        GTEST_SKIP() << path << " is not there";
     std::ifstream in(path);
     const auto rows = nlohmann::json::parse(in);
     int resolved = 0;
@@ -110,29 +119,38 @@ TEST(CiRuns, EveryFlagSetParses) {
         std::vector<std::string> words;
         for (const auto& [name, value] : row["args"].items()) {
             std::string text = value.is_string() ? value.get<std::string>() : value.dump();
-            if (text == "false") continue;
+            if (text == "false")
+                continue;
             words.push_back(name);
             const MegatronOption* option = find_option(name);
-            if (option == nullptr || option->arity == Arity::none) continue;
-            if (text.size() > 1 && text.front() == '[' && text.back() == ']' && option->kind != ValueKind::pattern) {
+            if (option == nullptr || option->arity == Arity::none)
+                continue;
+            if (text.size() > 1 && text.front() == '[' && text.back() == ']' &&
+                option->kind != ValueKind::pattern) {
                 text = text.substr(1, text.size() - 2);
             }
-            if (option->arity == Arity::one) words.push_back(text);
-            else for (const std::string& item : words_of(text)) words.push_back(item);
+            if (option->arity == Arity::one)
+                words.push_back(text);
+            else
+                for (const std::string& item : words_of(text))
+                    words.push_back(item);
         }
         JobSource source;
         source.flags = parse_flags(words, row["id"].get<std::string>());
-        if (row["scope"] != "supported") continue;
-        if (source.flags.empty()) continue;
+        if (row["scope"] != "supported")
+            continue;
+        if (source.flags.empty())
+            continue;
         source.flags.push_back({"--vocab-size", {std::to_string(row["vocab"].get<int>())}, "test"});
         source.world_size = row["world_size"].get<int>();
         try {
             const Job job = resolve_job(source, {});
-            for (const FlagVerdict& flag : job.flags) EXPECT_NE(flag.verdict, "unknown") << flag.flag;
+            for (const FlagVerdict& flag : job.flags)
+                EXPECT_NE(flag.verdict, "unknown") << flag.flag;
             ++resolved;
         } catch (const InputError& error) {
             ADD_FAILURE() << row["id"] << ": Megatron-LM ran this, but: " << error.what();
         }
     }
-    EXPECT_EQ(resolved, 324);   // rows of scope "supported"
+    EXPECT_EQ(resolved, 324); // rows of scope "supported"
 }
