@@ -168,7 +168,8 @@ class GoldenTest : public testing::Test {
         const Json golden = Json::parse(content_of(folder_ / "case.json"));
         const Sandbox sandbox;
         std::set<std::string> expected;
-        for (const auto& item : golden.value("files", Json::object()).items()) {
+        const Json files = golden.value("files", Json::object());
+        for (const auto& item : files.items()) {
             sandbox.put(item.key(), item.value(), fs::current_path());
             expected.insert(item.key());
         }
@@ -200,7 +201,8 @@ void update(const fs::path& folder) {
     if (!golden.contains("figures"))
         return;
     const Sandbox sandbox;
-    for (const auto& item : golden.value("files", Json::object()).items())
+    const Json files = golden.value("files", Json::object());
+    for (const auto& item : files.items())
         sandbox.put(item.key(), item.value(), fs::current_path());
     const Outcome outcome = run_program(golden["args"], sandbox);
     const Json document = Json::parse(outcome.out);

@@ -22,11 +22,12 @@ TEST(Interrupt, ExitsWith130AndLeavesNoFiles) {
     const pid_t child = ::fork();
     ASSERT_GE(child, 0);
     if (child == 0) {
-        ::execl(ECHOSIM_BINARY, "echosim", "simulate", job.c_str(), "--cluster", "dgx-h100", "-o", result.c_str(),
-                nullptr);
+        ::execl(ECHOSIM_BINARY, "echosim", "simulate", job.c_str(), "--cluster", "dgx-h100", "-o",
+                result.c_str(), nullptr);
         ::_exit(99);
     }
-    // Opening the pipe for writing waits until the program has opened it for reading: it is then inside read().
+    // Opening the pipe for writing waits until the program has opened it for reading: it is then inside
+    // read().
     const int writer = ::open(job.c_str(), O_WRONLY);
     ASSERT_GE(writer, 0);
     ::kill(child, SIGINT);
@@ -36,7 +37,8 @@ TEST(Interrupt, ExitsWith130AndLeavesNoFiles) {
     ASSERT_TRUE(WIFEXITED(status));
     EXPECT_EQ(WEXITSTATUS(status), 130);
     EXPECT_FALSE(std::filesystem::exists(result));
-    EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder), std::filesystem::directory_iterator{}), 1);
+    EXPECT_EQ(
+        std::distance(std::filesystem::directory_iterator(folder), std::filesystem::directory_iterator{}), 1);
     std::filesystem::remove_all(folder);
 }
 

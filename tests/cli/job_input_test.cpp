@@ -47,11 +47,11 @@ TEST(Numbers, ReadPercentages) {
 }
 
 TEST(Overrides, GoWhereTheirPrefixSays) {
-    const Overrides got = read_overrides({"cluster.node.nics.bandwidth=800Gbps", "gpu.memory_bandwidth=1.5x",
+    const Overrides got = read_overrides({"cluster.node.nics.bandwidth=800Gbps", "gpu.hbm_bandwidth=1.5x",
                                           "interference=constant:1.2", "job.batch.micro=2"});
     EXPECT_THAT(got.cluster,
                 ElementsAre(std::pair<std::string, std::string>("node.nics.bandwidth", "800Gbps"),
-                            std::pair<std::string, std::string>("gpu.memory_bandwidth", "1.5x")));
+                            std::pair<std::string, std::string>("gpu.hbm_bandwidth", "1.5x")));
     EXPECT_EQ(got.interference, "constant:1.2");
     ASSERT_EQ(got.flags.size(), 1U);
     EXPECT_EQ(got.flags[0].name, "--micro-batch-size");

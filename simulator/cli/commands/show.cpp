@@ -32,6 +32,10 @@ std::string lines_of(const std::string& title, const std::vector<std::string>& l
     return out;
 }
 
+std::string shortened(const std::string& text, std::size_t most) {
+    return text.size() <= most ? text : text.substr(0, most - 3) + "...";
+}
+
 Shown show_job(const Invocation& invocation, const Console& console) {
     const Overrides overrides = read_overrides(invocation.values("--set"));
     if (!overrides.cluster.empty() || overrides.interference)
@@ -50,8 +54,7 @@ Shown show_job(const Invocation& invocation, const Console& console) {
     shown.document["flags"] = Json::array();
     TextTable flags({{"flag"}, {"value"}, {"verdict"}, {"origin"}, {"note"}});
     for (const FlagVerdict& f : job.flags) {
-        const std::string value = f.value.size() > 32 ? f.value.substr(0, 29) + "..." : f.value;
-        flags.add({f.flag, value, f.verdict, f.origin, f.note});
+        flags.add({f.flag, shortened(f.value, 32), f.verdict, f.origin, f.note});
         shown.document["flags"].push_back({{"flag", f.flag},
                                            {"value", f.value},
                                            {"verdict", f.verdict},
@@ -74,9 +77,7 @@ void add_leaves(const Json& json, const std::string& path, TextTable& table) {
     if (!nested)
         return table.add({path, json.is_string() ? json.get<std::string>() : json.dump()});
     for (const auto& item : json.items()) {
-        const std::string key = json.is_array() ? fmt::format("{}[{}]", path, item.key())
-                                : path.empty()  ? item.key()
-                                                : path + "." + item.key();
+        const std::string key = path.empty() ? item.key() : path + "." + item.key();
         add_leaves(item.value(), key, table);
     }
 }
@@ -93,9 +94,7 @@ Shown show_figures(const std::string& title, Json document, const std::string& p
 
 Shown show_cluster(const std::string& name, const Console& console) {
     const Cluster cluster = find_cluster(name);
-    Shown shown = show_figures(cluster.name, cluster_to_json(cluster), "cluster.", console);
-    shown.text += fmt::format("\nThe GPU: echosim show gpu {}\n", cluster.gpu.name);
-    return shown;
+    return show_figures(cluster.name, cluster_to_json(cluster), "cluster.", console);
 }
 
 Shown show_gpu(const std::string& name, const Console& console) {
@@ -108,7 +107,7 @@ Shown show_models(const TextStyle& style) {
     shown.document = {{"schema", "echosim.models/1"}, {"models", Json::array()}};
     TextTable table({{"model"}, {"description"}, {"aliases"}});
     for (const CatalogueModel& model : all_models()) {
-        table.add({model.id, model.description, join(model.aliases)});
+        table.add({model.id, shortened(model.description, 36), join(model.aliases)});
         std::string flags;
         for (const auto& [flag, value] : model.flags)
             flags += (flags.empty() ? "" : " ") + flag + (value.empty() ? "" : " " + value);

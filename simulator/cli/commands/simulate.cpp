@@ -73,8 +73,7 @@ std::vector<std::string> next_commands(const Invocation& invocation, const RunOu
                                     with_separators(static_cast<long long>(output.trace.event_count())),
                                     viewer));
     } else {
-        lines.push_back(fmt::format(
-            "echosim simulate {} ... --timeline step.json.gz   timeline for ui.perfetto.dev", job));
+        lines.push_back("echosim simulate ... --timeline step.json.gz   for ui.perfetto.dev");
     }
     lines.push_back(fmt::format("echosim show job {}   every value with its origin", job));
     lines.push_back("echosim simulate ... -- --tensor-model-parallel-size 4   another layout");
