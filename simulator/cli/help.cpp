@@ -100,16 +100,15 @@ std::string version_text() {
 }
 
 std::string overview_text(const TextStyle& style) {
-    std::string out =
-        "echosim: how long one training step of a Megatron-LM job takes on a cluster, and why\n\n";
+    std::string out = "echosim: how long a training step of a Megatron-LM job takes, and why\n\n";
     out += style.bold("Examples") + "\n" + examples_text(commands().front(), style) + "\n" +
            style.bold("Commands") + "\n";
     for (const Command& command : commands())
         if (!command.hidden)
-            out += fmt::format("  {:<12} {}\n", command.name, command.summary);
+            out += fmt::format("  {:<12} {}\n", command.name, wrap(command.summary, style.width, 15));
     out += "\n" + style.bold("Exit codes") + "\n";
     for (const auto& [code, meaning] : kExitCodes)
-        out += fmt::format("  {:<12} {}\n", code, meaning);
+        out += fmt::format("  {:<12} {}\n", code, wrap(meaning, style.width, 15));
     out += "\nechosim COMMAND --help explains a command, echosim --version prints the version.\n";
     return out;
 }

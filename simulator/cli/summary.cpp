@@ -58,10 +58,10 @@ std::string step_text(const Result& r, const TextStyle& style) {
     const Throughput& t = r.throughput;
     return heading(style, fmt::format("Step time {}", format_time(r.step.time)), interval) +
            fmt::format(
-               "  {} tokens/s, {} tokens/s/GPU, {:.4g} model TFLOP/s/GPU, MFU {:.1f} %, HFU {:.1f} %  {}\n",
+               "  {} tokens/s, {} tokens/s/GPU, {:.4g} model TFLOP/s/GPU, MFU {:.1f} %, HFU {:.1f} % {}\n",
                with_separators(std::llround(t.tokens_per_s)),
                with_separators(std::llround(t.tokens_per_s_per_gpu)), t.model_flops_per_gpu / 1e12,
-               t.mfu * 100, t.hfu * 100, style.dim(fmt::format("({} attention)", t.flops_formula)));
+               t.mfu * 100, t.hfu * 100, style.dim(fmt::format("({})", t.flops_formula)));
 }
 
 std::vector<std::pair<std::string, Seconds>> breakdown_rows(const Breakdown& b) {

@@ -10,9 +10,9 @@
 namespace echosim {
 
 struct SummaryOptions {
-    TextStyle style;
-    bool all_rows = false;                  // -v: no table is shortened
-    std::vector<std::string> next_commands; // at the end
+    TextStyle style = {};
+    bool all_rows = false;                       // -v: no table is shortened
+    std::vector<std::string> next_commands = {}; // at the end
 };
 
 std::string summary_text(const Result& result, const SummaryOptions& options);

@@ -53,7 +53,8 @@ Result result_of_sixteen_stages() {
     r.breakdown.tp_comm = 1.5;
     r.breakdown.bubble = 0.5;
     r.bubble_share = 0.05;
-    r.memory = {.fits = true, .peak = 70_GiB, .capacity = 80_GiB};
+    r.memory.peak = 70_GiB;
+    r.memory.capacity = 80_GiB;
     for (int s = 0; s < 16; ++s)
         r.memory.stages.push_back(
             {.stage = s, .peak = 70_GiB - static_cast<Bytes>(s) * 1_GiB, .weights = 5_GiB});

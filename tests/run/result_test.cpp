@@ -27,8 +27,9 @@ Result small_result() {
     result.cluster = find_cluster("dgx-h100");
     result.step.time = 2.0;
     result.throughput.model_flops_per_gpu = 412e12;
-    result.memory = {
-        .fits = true, .peak = 60_GiB, .capacity = 79_GiB, .stages = {{.stage = 0, .peak = 60_GiB}}};
+    result.memory.peak = 60_GiB;
+    result.memory.capacity = 79_GiB;
+    result.memory.stages = {{.stage = 0, .peak = 60_GiB}};
     result.communication = {{.group = "tp", .kind = CollectiveKind::all_gather, .count = 4, .busbw = 360e9}};
     result.simulation = {.ops = 100, .ranks_represented = 16, .ranks_simulated = 2, .wall = 0.25};
     return result;
