@@ -68,6 +68,7 @@ Json report_to_json(const ValidationReport& report) {
         for (const std::string& value : values_of(report, group))
             by[group][value] = summary_json(summarise(rows_with(report, group, value)));
     json["summary"]["by"] = by;
+    json["residuals"] = residuals_json(report);
     return json;
 }
 

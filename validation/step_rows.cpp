@@ -145,6 +145,8 @@ void write_kernels(const Fields& f, const std::string& software, FlagWriter& w) 
         w.add("--attention-backend", "flash");
     if (attention == "unfused")
         w.add("--attention-backend", "unfused");
+    // the DeepSpeed fork of early 2022 had no overlap of the data-gradient all-reduce yet
+    w.add_if(f.text("framework").find("Feb 2022") != std::string::npos, "--no-async-tensor-model-parallel-allreduce");
     w.add_if(software == "mcore-2025" || software == "mcore-2026", "--cross-entropy-loss-fusion");
 }
 

@@ -80,6 +80,13 @@ std::uint32_t BlockBuilder::host(std::string_view name, Seconds time, std::initi
     return append(name, op, deps);
 }
 
+std::uint32_t BlockBuilder::host_step(std::string_view name) {
+    Op op;
+    op.kind = OpKind::host;
+    op.launch = Launch::step;
+    return append(name, op, {});
+}
+
 std::uint32_t BlockBuilder::wait(std::string_view name, std::initializer_list<Dep> deps) {
     Op op;
     op.kind = OpKind::sync;

@@ -44,6 +44,8 @@ class BlockBuilder {
                            std::initializer_list<Dep> deps);
     // The host thread works for `time` after its dependencies are done.
     std::uint32_t host(std::string_view name, Seconds time, std::initializer_list<Dep> deps = {});
+    // What the process does once a step outside of the model.
+    std::uint32_t host_step(std::string_view name);
     // A marker on the compute stream that waits (no time of its own).
     std::uint32_t wait(std::string_view name, std::initializer_list<Dep> deps);
 

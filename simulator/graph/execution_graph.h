@@ -37,7 +37,8 @@ struct Dep {
 };
 
 // How the host launches an op; annotate() turns it into CPU time.
-enum class Launch : std::uint8_t { none, kernel, gemm, attention, collective, p2p, sync };
+// (`step`: what Python does once a step: data loader, learning rate, logging).
+enum class Launch : std::uint8_t { none, kernel, gemm, attention, collective, p2p, sync, step };
 
 inline constexpr std::uint16_t kNoPort = 0xFFFF;
 inline constexpr std::uint32_t kNone = 0xFFFFFFFF;

@@ -134,7 +134,7 @@ BlockId finish_step(RankGraph& graph, const Job& job, int pipeline_rank) {
     }
     all_reduce_and_read(b, "all-reduce update successful", Slot::mp);
     b.host("end of step", 0, {Dep::tail(tail_of(Stream::compute)), Dep::tail(tail_of(Stream::dp))});
-    b.host("learning rate, logging", 500_us);
+    b.host_step("learning rate, logging");
     return b.finish();
 }
 

@@ -181,8 +181,14 @@ void resolve_kernels(Resolution& r) {
     k.gradient_accumulation_fusion =
         on_unless(r, "kernels.gradient_accumulation_fusion", "--no-gradient-accumulation-fusion");
     k.rope_fusion = on_unless(r, "kernels.rope_fusion", "--no-rope-fusion");
-    k.tp_async_allreduce =
-        on_unless(r, "kernels.tp_async_allreduce", "--no-async-tensor-model-parallel-allreduce");
+    // Megatron before 2022 reduces the data gradient in the open.
+    if (k.software == "megatron-2020" || k.software == "megatron-2021") {
+        k.tp_async_allreduce = false;
+        r.note_flag("kernels.tp_async_allreduce", false, fmt::format("derived: {} has no overlap", k.software));
+    } else {
+        k.tp_async_allreduce =
+            on_unless(r, "kernels.tp_async_allreduce", "--no-async-tensor-model-parallel-allreduce");
+    }
     k.cross_entropy_fusion = r.flags.has("--cross-entropy-loss-fusion");
     r.note_flag("kernels.cross_entropy_fusion", k.cross_entropy_fusion,
                 r.flags.where("--cross-entropy-loss-fusion", "Megatron default"));

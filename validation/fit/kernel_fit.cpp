@@ -53,7 +53,7 @@ void set_generations(KernelPreset& preset) {
     preset.generations = {{"megatron-2020", {1.05, 1.0, 1.10}},
                           {"megatron-2021", {1.03, 1.0, 1.08}},
                           {"megatron-2022", {1.02, 1.0, 1.05}},
-                          {"megatron-deepspeed", {1.03, 1.0, 1.10}}};
+                          {"megatron-deepspeed", {1.0, 1.0, 1.0}}};
 }
 
 // What the isolated tables miss in sustained training (power, cold caches), from measured steps: `echosim validate
