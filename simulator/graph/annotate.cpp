@@ -66,7 +66,8 @@ class Annotator {
             return static_cast<std::uint32_t>(to_ns(h.p2p_launch));
         case Launch::sync:
             return static_cast<std::uint32_t>(to_ns(h.sync));
-        case Launch::step: return static_cast<std::uint32_t>(to_ns(h.step_host));
+        case Launch::step:
+            return static_cast<std::uint32_t>(to_ns(h.step_host));
         }
         return 0;
     }

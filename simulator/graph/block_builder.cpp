@@ -94,7 +94,16 @@ std::uint32_t BlockBuilder::wait(std::string_view name, std::initializer_list<De
     return append(name, op, deps);
 }
 
+std::uint32_t BlockBuilder::mark(std::string_view name, Stream stream) {
+    Op op;
+    op.kind = OpKind::sync;
+    op.stream = static_cast<std::uint8_t>(stream);
+    op.launch = Launch::none;
+    return append(name, op, {});
+}
+
 void BlockBuilder::record(std::uint32_t op, std::uint32_t port) {
+    ECHOSIM_CHECK(block_.ops[op].record_port == kNoPort, "an op records one port; mark() makes more");
     block_.ops[op].record_port = static_cast<std::uint16_t>(port);
     if (port >= graph_.ports)
         graph_.ports = port + 1;

@@ -48,6 +48,8 @@ class BlockBuilder {
     std::uint32_t host_step(std::string_view name);
     // A marker on the compute stream that waits (no time of its own).
     std::uint32_t wait(std::string_view name, std::initializer_list<Dep> deps);
+    // A marker behind what is on the stream by now: records one more port of the op before it.
+    std::uint32_t mark(std::string_view name, Stream stream);
 
     void record(std::uint32_t op, std::uint32_t port);
     // Added to the last op; several changes of one op add up if they are of one kind.

@@ -4,14 +4,13 @@
 #include "simulator/core/error.h"
 #include "simulator/graph/block_builder.h"
 #include "simulator/graph/layer_blocks.h"
-#include "simulator/graph/layer_shapes.h"
 #include "simulator/graph/step_blocks.h"
+#include "simulator/graph/transfer_blocks.h"
 #include "simulator/workload/schedule.h"
 #include "simulator/workload/tensor_sizes.h"
 
 #include <algorithm>
 #include <map>
-#include <tuple>
 
 namespace echosim {
 namespace {
@@ -29,39 +28,17 @@ std::vector<StreamInfo> streams() {
             {"world", GroupKind::world, true}};
 }
 
-Stream direction_of(Transfer what) {
-    switch (what) {
-    case Transfer::send_forward:
-        return Stream::pp_send_forward;
-    case Transfer::recv_forward:
-        return Stream::pp_recv_forward;
-    case Transfer::send_backward:
-        return Stream::pp_send_backward;
-    case Transfer::recv_backward:
-        return Stream::pp_recv_backward;
-    }
-    return Stream::pp;
-}
-
-bool is_send(Transfer what) {
-    return what == Transfer::send_forward || what == Transfer::send_backward;
-}
-bool is_forward(Transfer what) {
-    return what == Transfer::send_forward || what == Transfer::recv_forward;
-}
-
 // Assembles the program of one stage; blocks are made when they are first needed.
 class StageBuilder {
   public:
     StageBuilder(const Job& job, int stage)
-        : job_(job), layout_(job.parallel), stage_(stage), saved_(saved_activations(job)) {
+        : job_(job), layout_(job.parallel), stage_(stage), saved_(saved_activations(job)),
+          transfers_(graph_, job) {
         graph_.stage = stage;
         graph_.streams = streams();
         graph_.communicators = {GroupKind::tp, GroupKind::dp_cp, GroupKind::embd, GroupKind::mp,
                                 GroupKind::world};
         make_layer_blocks();
-        const LayerShapes s = layer_shapes(job);
-        transfer_bytes_ = static_cast<Bytes>(s.hidden_bytes / (layout_.sequence_parallel ? s.t : 1));
     }
 
     RankGraph build() {
@@ -78,7 +55,7 @@ class StageBuilder {
                 backward(step.microbatch, step.chunk);
                 break;
             case ScheduleStep::Kind::exchange:
-                exchange(step);
+                emit(transfers_.exchange(step), step.microbatch, step.chunk);
                 break;
             }
         }
@@ -95,20 +72,13 @@ class StageBuilder {
     }
     int first_layer(int chunk) const;
     void emit(BlockId block, int microbatch = -1, int chunk = -1, int layer = -1) {
-        graph_.program.push_back(
-            {block, static_cast<std::int16_t>(microbatch), static_cast<std::int16_t>(chunk), layer});
+        graph_.program.push_back({block, microbatch, chunk, layer});
     }
     void make_layer_blocks();
     void forward(int microbatch, int chunk);
     void backward(int microbatch, int chunk);
     void backward_unit(int microbatch, int chunk, int begin, int end, bool recompute);
-    void exchange(const ScheduleStep& step);
-    void wait_for_input(bool forward, int microbatch, int chunk);
-    std::uint32_t transfer_port(bool forward, int microbatch, int chunk) const {
-        return static_cast<std::uint32_t>(((forward ? 0 : 1) * layout_.vpp + chunk) * 2 + microbatch % 2);
-    }
     std::uint32_t gather_port(int chunk, std::size_t bucket) const;
-    std::uint32_t channel(int peer, bool forward, bool send);
     void start_parameter_gathers();
     void wait_for_parameters(int chunk, int layer);
     void reduce_after(int chunk, int layer);
@@ -126,11 +96,9 @@ class StageBuilder {
     int stage_;
     RankGraph graph_;
     SavedActivations saved_;
-    Bytes transfer_bytes_ = 0;
+    TransferBlocks transfers_;
     BlockId layer_forward_, layer_backward_, layer_recompute_, attention_recompute_, embedding_forward_,
         embedding_backward_, head_forward_, head_backward_, load_batch_;
-    std::map<std::vector<std::tuple<int, int, bool>>, BlockId> exchanges_;
-    std::map<std::uint32_t, BlockId> waits_;
     std::map<std::int64_t, BlockId> memory_blocks_;
     std::vector<std::vector<GradientBucket>> buckets_; // [chunk]
     std::vector<std::vector<BlockId>> gathers_;        // [chunk][bucket]
@@ -190,7 +158,7 @@ BlockId StageBuilder::memory_block(const std::string& name, std::int64_t bytes) 
 }
 
 std::uint32_t StageBuilder::gather_port(int chunk, std::size_t bucket) const {
-    std::size_t port = static_cast<std::size_t>(layout_.vpp) * 4 + bucket;
+    std::size_t port = transfers_.ports() + bucket;
     for (int c = 0; c < chunk; ++c)
         port += buckets_[static_cast<std::size_t>(c)].size();
     return static_cast<std::uint32_t>(port);
@@ -235,17 +203,6 @@ void StageBuilder::wait_for_parameters(int chunk, int layer) {
     }
 }
 
-void StageBuilder::wait_for_input(bool forward, int microbatch, int chunk) {
-    const std::uint32_t port = transfer_port(forward, microbatch, chunk);
-    const auto [it, added] = waits_.try_emplace(port);
-    if (added) {
-        BlockBuilder b(graph_, "wait input", Phase::pipeline);
-        b.wait(forward ? "wait activations" : "wait gradients", {Dep::port(port)});
-        it->second = b.finish();
-    }
-    emit(it->second, microbatch, chunk);
-}
-
 void StageBuilder::forward(int microbatch, int chunk) {
     const bool full = job_.recompute.granularity == RecomputeGranularity::full;
     const int count = layers(chunk), unit = std::max(1, job_.recompute.num_layers);
@@ -258,7 +215,7 @@ void StageBuilder::forward(int microbatch, int chunk) {
         emit(embedding_forward_, microbatch, chunk);
         change_memory("keep embedding", saved_.embedding, true, microbatch, chunk);
     } else {
-        wait_for_input(true, microbatch, chunk);
+        emit(transfers_.wait_for_input(true, microbatch, chunk), microbatch, chunk);
     }
     for (int layer = 0; layer < count; ++layer) {
         if (microbatch == 0)
@@ -319,7 +276,7 @@ void StageBuilder::backward(int microbatch, int chunk) {
         if (microbatch == job_.batch.num_microbatches - 1)
             reduce_after(chunk, count);
     } else {
-        wait_for_input(false, microbatch, chunk);
+        emit(transfers_.wait_for_input(false, microbatch, chunk), microbatch, chunk);
     }
     if (keeps > 0)
         backward_unit(microbatch, chunk, count - keeps, count, false);
@@ -350,55 +307,6 @@ void StageBuilder::start_late_reductions() {
     for (int chunk = layout_.vpp - 1; chunk >= 0; --chunk)
         for (const GradientBucket& bucket : buckets_[static_cast<std::size_t>(chunk)])
             emit(reduce_gradients(graph_, job_, bucket), -1, chunk);
-}
-
-std::uint32_t StageBuilder::channel(int peer, bool forward, bool send) {
-    for (std::size_t i = 0; i < graph_.channels.size(); ++i) {
-        const Channel& c = graph_.channels[i];
-        if (c.peer_stage == peer && c.forward == forward && c.send == send)
-            return static_cast<std::uint32_t>(i);
-    }
-    graph_.channels.push_back({peer, forward, send});
-    return static_cast<std::uint32_t>(graph_.channels.size() - 1);
-}
-
-void StageBuilder::exchange(const ScheduleStep& step) {
-    std::vector<std::tuple<int, int, bool>> key;
-    for (const TransferCall& call : step.transfers)
-        key.emplace_back(static_cast<int>(call.what),
-                         is_send(call.what) ? -1
-                                            : static_cast<int>(transfer_port(is_forward(call.what),
-                                                                             call.microbatch, call.chunk)),
-                         step.batched);
-    const auto [it, added] = exchanges_.try_emplace(key);
-    if (added) {
-        BlockBuilder b(graph_, "pipeline transfer", Phase::pipeline);
-        TransferWork group;
-        for (const TransferCall& call : step.transfers) {
-            const TransferPart part{channel(call.peer, is_forward(call.what), is_send(call.what)),
-                                    is_send(call.what), transfer_bytes_};
-            if (step.batched) {
-                group.parts.push_back(part);
-                continue;
-            }
-            const auto deps = {Dep::tail(tail_of(Stream::compute))};
-            const auto op = b.transfer(is_send(call.what) ? "send (pp)" : "recv (pp)", {{part}},
-                                       direction_of(call.what), deps);
-            if (!is_send(call.what))
-                b.record(op, transfer_port(is_forward(call.what), call.microbatch, call.chunk));
-        }
-        if (step.batched) {
-            const auto op =
-                b.transfer("send/recv (pp)", group, Stream::pp, {Dep::tail(tail_of(Stream::compute))});
-            for (const TransferCall& call : step.transfers)
-                if (!is_send(call.what))
-                    b.record(op, transfer_port(is_forward(call.what), call.microbatch, call.chunk));
-            if (step.host_sync)
-                b.host("synchronize", 5_us, {Dep::op(op), Dep::tail(tail_of(Stream::compute))});
-        }
-        it->second = b.finish();
-    }
-    emit(it->second, step.microbatch, step.chunk);
 }
 
 } // namespace

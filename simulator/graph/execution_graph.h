@@ -68,8 +68,8 @@ struct Block {
 // One use of a block. -1 = does not apply.
 struct Instance {
     BlockId block;
-    std::int16_t microbatch = -1;
-    std::int16_t chunk = -1;
+    std::int32_t microbatch = -1;
+    std::int32_t chunk = -1;
     std::int32_t layer = -1; // global index of the decoder layer
 };
 
@@ -110,6 +110,7 @@ struct Channel {
     int peer_stage = 0;
     bool forward = true;
     bool send = false; // this rank sends on it
+    bool operator==(const Channel&) const = default;
 };
 
 // The graph of one rank class.

@@ -106,7 +106,7 @@ int run_simulate(const Invocation& invocation, Console& console) {
     RunOutput output = run(job, cluster, options);
     if (const auto file = invocation.value("--timeline")) {
         const HoldSignals held;
-        write_timeline(output.trace, *file, {.force = invocation.has("--force"), .codec = EtrCodec::zstd});
+        write_timeline(output.trace, *file, {.force = invocation.has("--force")});
         console.detail(fmt::format("{} is written", *file));
     }
     output.result.simulation.wall =
