@@ -204,12 +204,14 @@ void Sweep::walk() {
 }
 
 void Sweep::finish() {
-    TimeNs slowed = 0;
-    for (std::uint32_t row = 0; row < rank_.size(); ++row)
-        if (op(row).kind == OpKind::compute)
-            slowed += rank_.duration[row] - rank_.alone[row];
-    out_.time[static_cast<std::size_t>(TimeCategory::interference)] += slowed;
-    out_.time[static_cast<std::size_t>(TimeCategory::compute)] -= slowed;
+    // a kernel's whole time was credited to its category: what interference added moves out of there
+    for (std::uint32_t row = 0; row < rank_.size(); ++row) {
+        if (op(row).kind != OpKind::compute)
+            continue;
+        const TimeNs slowed = rank_.duration[row] - rank_.alone[row];
+        out_.time[static_cast<std::size_t>(TimeCategory::interference)] += slowed;
+        out_.time[static_cast<std::size_t>(kernel_category(op(row).phase))] -= slowed;
+    }
     if (bubble_ > 0)
         out_.contributors.push_back({"pipeline bubble", bubble_});
     for (const auto& [name, time] : names_)

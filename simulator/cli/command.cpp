@@ -22,7 +22,8 @@ constexpr std::string_view kSimulateDescription =
 
 constexpr std::string_view kSetHelp =
     "Override one resolved value: cluster.PATH (cluster.node.nics.bandwidth=800Gbps), gpu.KEY "
-    "(gpu.hbm_bandwidth=1.5x), job.KEY (job.batch.micro=2), interference=off|constant:F. `echosim show` "
+    "(gpu.hbm_bandwidth=1.5x), job.KEY (job.batch.micro=2), interference=off|constant:F, contention=off|on. "
+    "`echosim show` "
     "lists the "
     "keys. May be given several times.";
 

@@ -60,6 +60,12 @@ void read_override(const std::string& setting, Overrides& overrides) {
         overrides.interference = value;
         return;
     }
+    if (key == "contention") {
+        if (value != "on" && value != "off")
+            throw InputError("--set contention", fmt::format("read \"{}\"; allowed: on, off", value));
+        overrides.contention = value == "on";
+        return;
+    }
     const std::string prefix = key.substr(0, key.find('.'));
     if (key.starts_with("cluster."))
         return overrides.cluster.emplace_back(key.substr(8), value), void();
@@ -70,10 +76,10 @@ void read_override(const std::string& setting, Overrides& overrides) {
         overrides.flags.back().origin = "--set";
         return;
     }
-    const std::vector<std::string> prefixes = {"cluster", "gpu", "job", "interference"};
+    const std::vector<std::string> prefixes = {"cluster", "gpu", "job", "interference", "contention"};
     throw InputError("--set " + key,
                      fmt::format("unknown key \"{}\"{}", prefix, did_you_mean(prefixes, prefix)),
-                     "keys are cluster.PATH, gpu.KEY, job.KEY or interference");
+                     "keys are cluster.PATH, gpu.KEY, job.KEY, interference or contention");
 }
 
 [[noreturn]] void refuse_missing_cluster() {
@@ -184,6 +190,8 @@ std::optional<EarlierRun> read_earlier_run(const std::string& path) {
     if (simulation != document.end() && simulation->is_object() && simulation->contains("interference") &&
         (*simulation)["interference"].is_string())
         earlier.interference = (*simulation)["interference"];
+    if (simulation != document.end() && simulation->is_object())
+        earlier.contention = simulation->value("contention", false);
     return earlier;
 }
 

@@ -17,6 +17,7 @@ struct Overrides {
     std::vector<std::pair<std::string, std::string>> cluster; // path and value for set_value()
     std::vector<Flag> flags;                                  // job.*
     std::optional<std::string> interference;
+    std::optional<bool> contention;
 };
 
 // Throws InputError with every problem: no "=", unknown prefix (with suggestion), unknown key, wrong value.
@@ -39,6 +40,7 @@ Job resolve_job_argument(const Invocation& invocation, const Overrides& override
 struct EarlierRun {
     Cluster cluster;
     std::string interference;
+    bool contention = false;
 };
 // nullopt when the file is not a result document.
 std::optional<EarlierRun> read_earlier_run(const std::string& path);

@@ -15,7 +15,8 @@ static_assert((kLaunchQueue & kRingMask) == 0, "the ring is indexed by mask");
 
 } // namespace
 
-Engine::Engine(const EngineInput& input) : in_(input), fixed_(input.slowdown.identity()) {
+Engine::Engine(const EngineInput& input)
+    : in_(input), fixed_(input.slowdown.identity() && !input.contention) {
     const std::size_t count = input.placement.ranks.size();
     ranks_.resize(count);
     communicators_.resize(input.placement.communicators.size());
@@ -118,8 +119,9 @@ std::uint64_t Engine::launch_of(const RankState& r, const Dep& dep) const {
     return 0;
 }
 
-// Waits for an op that the host depends on. True: the host is now blocked and comes back to the same op.
-bool Engine::host_waits(std::uint32_t rank, std::uint64_t launch, std::uint32_t& binding) {
+// Waits for an op that the host depends on; `until` becomes its end. True: the host is now blocked and comes
+// back to the same op.
+bool Engine::host_waits(std::uint32_t rank, std::uint64_t launch, TimeNs& until, std::uint32_t& binding) {
     RankState& r = ranks_[rank];
     if (launch == 0 || r.launched - (launch - 1) > kLaunchQueue)
         return false;
@@ -129,8 +131,8 @@ bool Engine::host_waits(std::uint32_t rank, std::uint64_t launch, std::uint32_t&
         r.blocked = true;
         return true;
     }
-    if (f.time > r.host) {
-        r.host = f.time;
+    if (f.time > until) {
+        until = f.time;
         binding = f.row;
     }
     return false;
@@ -141,14 +143,15 @@ bool Engine::host_op(std::uint32_t rank, const Op& op, const OpCost& cost) {
     const RankGraph& graph = *r.graph->graph;
     const Block& block = graph.blocks[graph.program[r.instance].block.value];
     const TimeNs from = r.host;
+    TimeNs until = from;
     std::uint32_t binding = kBoundByHost;
     for (std::uint32_t i = 0; i < op.dep_count; ++i)
-        if (host_waits(rank, launch_of(r, block.deps[op.first_dep + i]), binding))
+        if (host_waits(rank, launch_of(r, block.deps[op.first_dep + i]), until, binding))
             return false;
-    const TimeNs waited_until = r.host;
-    r.host += static_cast<TimeNs>(cost.host_ns) + cost.alone_ns;
+    r.host = until + static_cast<TimeNs>(cost.host_ns) + cost.alone_ns;
+    r.local[r.op] = 0; // what comes later in the program comes later anyhow
     if (r.host > from)
-        add_host_row(rank, from, waited_until, binding);
+        add_host_row(rank, from, until, binding);
     return true;
 }
 
@@ -157,7 +160,7 @@ bool Engine::launch(std::uint32_t rank, const Op& op, const OpCost& cost) {
     const std::uint64_t number = r.launched;
     const FlightRef who{rank, static_cast<std::uint32_t>(number & kRingMask)};
     std::uint32_t ignored = 0;
-    if (number >= kLaunchQueue && host_waits(rank, number + 1 - kLaunchQueue, ignored))
+    if (number >= kLaunchQueue && host_waits(rank, number + 1 - kLaunchQueue, r.host, ignored))
         return false;
     r.host += cost.host_ns;
     Flight& f = r.ring[who.place];

@@ -13,10 +13,10 @@
 //   ready at r = max(launch end + latency, previous op of its stream + gap, dependencies + event wait);
 //   a compute op starts at r; a collective at the largest r of its group's members, and ends for all at once;
 //   a transfer at the larger r of its two ends, a group of transfers is done when all are.
-// Where no rate can change (identity SlowdownModel) the end is start + time alone and follows at once from
-// known ends: no event queue, finish times propagate in dependency order. Otherwise every op has remaining
-// work and a rate that SlowdownModel sets at each start and finish on its GPU, and a 4-ary heap holds the
-// running ops.
+// Where no rate can change (identity SlowdownModel, no contention) the end is start + time alone and follows
+// at once from known ends: no event queue, finish times propagate in dependency order. Otherwise every op has
+// remaining work and a rate, SlowdownModel's times its fair share of the links (fair_share.h), set anew at
+// each start and finish on its GPU, and a 4-ary heap holds the running ops.
 //
 // A host may run ahead of its GPU by kLaunchQueue ops, then it waits (the depth of CUDA's launch queue). That
 // bounds the state of a rank: a dependency on an op further back than that is done by the time of any launch.
@@ -28,6 +28,7 @@ struct EngineInput {
     const Placement& placement;
     const std::vector<AnnotatedGraph>& graphs; // by cost class
     const SlowdownModel& slowdown;
+    bool contention = false;  // communication that runs together shares the GPU's NVLink and NICs
     std::vector<bool> record; // by simulated rank: keep its timeline; shorter = false
 };
 

@@ -2,6 +2,7 @@
 #pragma once
 #include "simulator/engine/engine.h"
 #include "simulator/engine/event_heap.h"
+#include "simulator/engine/fair_share.h"
 
 #include <array>
 #include <deque>
@@ -97,6 +98,7 @@ struct RunningOn {
     std::uint32_t activity = 0;
     double rate = 1;
     Running what;
+    Demand demand{};
 };
 
 class Engine {
@@ -112,7 +114,7 @@ class Engine {
     bool launch(std::uint32_t rank, const Op& op, const OpCost& cost);
     void depend(RankState& r, Flight& f, FlightRef who, std::uint64_t launch, TimeNs lag);
     std::uint64_t launch_of(const RankState& r, const Dep& dep) const;
-    bool host_waits(std::uint32_t rank, std::uint64_t launch, std::uint32_t& binding);
+    bool host_waits(std::uint32_t rank, std::uint64_t launch, TimeNs& until, std::uint32_t& binding);
     void add_host_row(std::uint32_t rank, TimeNs start, TimeNs waited_until, std::uint32_t binding);
     void change_memory(std::uint32_t rank, const Op& op);
     std::uint32_t add_row(std::uint32_t rank, const RankState& r);
@@ -135,6 +137,7 @@ class Engine {
     void next_event();
     void reprice(std::uint32_t rank);
     void touch(std::uint32_t activity);
+    static void share_links(const std::vector<RunningOn>& on, std::vector<double>& rates);
 
     Flight& flight(FlightRef ref) { return ranks_[ref.rank].ring[ref.place]; }
     const Op& op_of(std::uint32_t rank, const Flight& f) const;

@@ -37,7 +37,10 @@ void Engine::next_event() {
             const Flight& f = flight(member);
             const Op& op = op_of(member.rank, f);
             const OpCost& cost = cost_of(member.rank, f);
-            running_[member.rank].push_back({id, 1.0, {op.kind, op.kernel_class, cost.ctas, cost.hbm_share}});
+            running_[member.rank].push_back({id,
+                                             1.0,
+                                             {op.kind, op.kernel_class, cost.ctas, cost.hbm_share},
+                                             {cost.nvlink_share, cost.nic_share}});
         }
         const std::vector<FlightRef> members = a.members;
         for (const FlightRef member : members)
@@ -58,6 +61,17 @@ void Engine::next_event() {
     }
 }
 
+// Ops that run together on one GPU share its links.
+void Engine::share_links(const std::vector<RunningOn>& on, std::vector<double>& rates) {
+    std::vector<Demand> demands;
+    for (const RunningOn& op : on)
+        demands.push_back(op.demand);
+    std::vector<double> shares(on.size());
+    fair_rates(demands, shares);
+    for (std::size_t i = 0; i < on.size(); ++i)
+        rates[i] *= shares[i];
+}
+
 // The set of ops on this GPU has changed: new rates for all of them.
 void Engine::reprice(std::uint32_t rank) {
     std::vector<RunningOn>& on = running_[rank];
@@ -68,6 +82,8 @@ void Engine::reprice(std::uint32_t rank) {
     for (std::size_t i = 0; i < on.size(); ++i)
         what[i] = on[i].what;
     in_.slowdown.rates(what, rates);
+    if (in_.contention)
+        share_links(on, rates);
     for (std::size_t i = 0; i < on.size(); ++i)
         if (rates[i] != on[i].rate) {
             on[i].rate = rates[i];

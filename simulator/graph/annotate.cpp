@@ -77,18 +77,23 @@ class Annotator {
         WorkCost cost;
         cost.op.alone_ns = to_ns(k.time);
         cost.op.provenance = k.provenance;
-        if (k.time > 0)
-            cost.op.hbm_share =
-                static_cast<float>(std::min(1.0, k.bytes / k.time / models_.gpu.memory_bandwidth));
+        cost.op.hbm_share = share(k.bytes, k.time, models_.cluster.gpu.memory_bandwidth);
         return cost;
     }
     void fill(OpCost& op, const CommCost& c) const {
         op.alone_ns = to_ns(c.time);
         op.ctas = static_cast<std::uint16_t>(c.channels);
         op.provenance = c.provenance;
-        if (c.time > 0)
-            op.hbm_share =
-                static_cast<float>(std::min(1.0, c.hbm_bytes / c.time / models_.gpu.memory_bandwidth));
+        const Node& node = models_.cluster.node;
+        op.hbm_share = share(c.hbm_bytes, c.time, models_.cluster.gpu.memory_bandwidth);
+        op.nvlink_share = share(c.nvlink_bytes, c.time, node.nvlink.bandwidth);
+        op.nic_share = share(c.nic_bytes, c.time, node.nics.bandwidth * node.nics.count / node.gpus);
+    }
+    // Part of a bandwidth that `bytes` in `time` take.
+    static float share(double bytes, Seconds time, BytesPerSecond bandwidth) {
+        if (time <= 0 || bandwidth <= 0)
+            return 0;
+        return static_cast<float>(std::min(1.0, bytes / time / bandwidth));
     }
 
     const CostClass& placement_;

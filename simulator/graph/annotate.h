@@ -14,7 +14,9 @@ namespace echosim {
 struct OpCost {
     TimeNs alone_ns = 0;       // on the device (transfers: the longest part); host ops: CPU time
     std::uint32_t host_ns = 0; // CPU time of the launch
-    float hbm_share = 0;       // share of the HBM bandwidth while it runs
+    float hbm_share = 0;       // share of the HBM bandwidth while it runs; likewise the two below
+    float nvlink_share = 0;    // of the GPU's NVLink
+    float nic_share = 0;       // of the GPU's share of the NICs
     std::uint16_t ctas = 0;    // SMs held by a collective
     Provenance provenance = Provenance::assumed;
 };
@@ -34,7 +36,7 @@ struct CostModels {
     const KernelTimes& kernels;
     const CollectiveModel& collectives;
     const HostCosts& host;
-    const Gpu& gpu;
+    const Cluster& cluster;
 };
 
 // Per block, so that the cost is that of the blocks, not of the step. The graph must outlive the result.

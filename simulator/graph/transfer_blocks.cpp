@@ -4,6 +4,8 @@
 #include "simulator/graph/block_builder.h"
 #include "simulator/graph/layer_shapes.h"
 
+#include <utility>
+
 namespace echosim {
 namespace {
 
@@ -68,9 +70,11 @@ BlockId TransferBlocks::make_batched(const ScheduleStep& step) {
     for (const TransferCall& call : step.transfers)
         group.parts.push_back(part(call));
     const auto op = b.transfer("send/recv (pp)", group, Stream::pp, {Dep::tail(tail_of(Stream::compute))});
+    bool received = false; // an interleaved group may bring activations and gradients
     for (const TransferCall& call : step.transfers)
         if (!is_send(call.what))
-            b.record(op, port(is_forward(call.what), call.microbatch, call.chunk));
+            b.record(std::exchange(received, true) ? b.mark("received (pp)", Stream::pp) : op,
+                     port(is_forward(call.what), call.microbatch, call.chunk));
     if (step.host_sync)
         b.host("synchronize", 5_us, {Dep::op(op), Dep::tail(tail_of(Stream::compute))});
     return b.finish();

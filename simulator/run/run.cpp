@@ -33,11 +33,11 @@ std::unique_ptr<SlowdownModel> make_slowdown(const std::string& text) {
         double factor = 0;
         const char* end = text.data() + text.size();
         const auto [stop, error] = std::from_chars(text.data() + prefix.size(), end, factor);
-        if (error == std::errc{} && stop == end && factor >= 1.0 && factor <= 100.0)
+        if (error == std::errc{} && stop == end && factor >= 1.0 && factor <= 10.0)
             return std::make_unique<ConstantSlowdown>(factor);
     }
     throw InputError("interference",
-                     fmt::format("read \"{}\"; allowed: off, constant:F with F from 1 to 100", text));
+                     fmt::format("read \"{}\"; allowed: off, constant:F with F from 1 to 10", text));
 }
 
 void refuse_what_is_not_modelled(const Job& job) {
@@ -61,7 +61,7 @@ class Simulation {
     RunOutput run() {
         const auto begin = std::chrono::steady_clock::now();
         build();
-        EngineInput input{placement_, annotated_, *slowdown_, {}};
+        EngineInput input{placement_, annotated_, *slowdown_, options_.contention, {}};
         input.record = ranks_to_record();
         timeline_ = simulate(input);
         RunOutput out;
@@ -100,7 +100,7 @@ void Simulation::build() {
     const bool unfold = !options_.fold ||
                         (options_.keep_timeline && options_.timeline_ranks != TimelineRanks::representative);
     placement_ = place(job_, cluster_, graphs_, !unfold);
-    const CostModels models{kernels_, *collectives_, host_, cluster_.gpu};
+    const CostModels models{kernels_, *collectives_, host_, cluster_};
     for (const CostClass& c : placement_.cost_classes)
         annotated_.push_back(annotate(graphs_[static_cast<std::size_t>(c.stage)], c, models));
 }

@@ -38,7 +38,7 @@ std::string shortened(const std::string& text, std::size_t most) {
 
 Shown show_job(const Invocation& invocation, const Console& console) {
     const Overrides overrides = read_overrides(invocation.values("--set"));
-    if (!overrides.cluster.empty() || overrides.interference)
+    if (!overrides.cluster.empty() || overrides.interference || overrides.contention)
         throw InputError("echosim show job", "takes --set job.KEY=VALUE only");
     const Job job = resolve_job_argument(invocation, overrides, 1);
     const TextStyle& style = console.style();

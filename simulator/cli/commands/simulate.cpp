@@ -50,8 +50,11 @@ void check_listed_ranks(const RunOptions& options, const Job& job) {
 RunOptions read_run_options(const Invocation& invocation, const Overrides& overrides,
                             const std::optional<EarlierRun>& earlier) {
     RunOptions options;
-    if (earlier)
+    if (earlier) {
         options.interference = earlier->interference;
+        options.contention = earlier->contention;
+    }
+    options.contention = overrides.contention.value_or(options.contention);
     if (overrides.interference)
         options.interference = *overrides.interference;
     if (const auto file = invocation.value("--calibration")) {
@@ -82,8 +85,9 @@ std::vector<std::string> next_commands(const Invocation& invocation, const RunOu
 
 nlohmann::ordered_json document_of(const Result& result, const RunOptions& options, bool with_wall_clock) {
     nlohmann::ordered_json document = result_to_json(result, with_wall_clock);
-    document["simulation"]["interference"] =
-        options.interference; // what an earlier result needs to be repeated
+    // what an earlier result needs to be repeated
+    document["simulation"]["interference"] = options.interference;
+    document["simulation"]["contention"] = options.contention;
     return document;
 }
 

@@ -30,7 +30,7 @@ void check_kind(const Invocation& invocation) {
 
 ValidateOptions read_options(const Invocation& invocation) {
     const Overrides overrides = read_overrides(invocation.values("--set"));
-    if (!overrides.cluster.empty() || !overrides.flags.empty())
+    if (!overrides.cluster.empty() || !overrides.flags.empty() || overrides.contention)
         throw InputError("echosim validate", "takes --set interference=VALUE only",
                          "job and cluster are those of each row");
     ValidateOptions options;
