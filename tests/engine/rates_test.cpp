@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/engine/hand_step.h"
+#include "tests/graph/built_step.h"
+
+#include <gtest/gtest.h>
+
+namespace echosim {
+namespace {
+
+using test::HandStep;
+
+// Not the identity, as far as the engine can tell.
+class RateOne final : public SlowdownModel {
+  public:
+    bool identity() const override { return false; }
+    void rates(std::span<const Running>, std::span<double> rate) const override {
+        std::fill(rate.begin(), rate.end(), 1.0);
+    }
+};
+
+// Communication runs at a share of its speed while a kernel runs.
+class SlowCommunication final : public SlowdownModel {
+  public:
+    explicit SlowCommunication(double rate) : rate_(rate) {}
+    bool identity() const override { return false; }
+    void rates(std::span<const Running> on, std::span<double> rate) const override {
+        const bool kernel =
+            std::any_of(on.begin(), on.end(), [](const Running& r) { return r.kind == OpKind::compute; });
+        for (std::size_t i = 0; i < on.size(); ++i)
+            rate[i] = kernel && on[i].kind == OpKind::collective ? rate_ : 1.0;
+    }
+
+  private:
+    double rate_;
+};
+
+// A collective from the start, and a kernel beside it.
+void add_overlap(HandStep& step, std::size_t rank, TimeNs kernel, TimeNs collective, Slot slot) {
+    BlockBuilder b = step.block(rank);
+    b.collective("all-reduce",
+                 {static_cast<std::uint32_t>(slot), CollectiveKind::all_reduce,
+                  static_cast<Bytes>(collective), DType::bf16},
+                 Stream::tp);
+    b.memory("kernel", KernelClass::elementwise, static_cast<double>(kernel));
+    step.use(rank, b.finish());
+}
+
+TEST(Rates, ComputeIsSlowedOnlyWhileItOverlaps) {
+    // 4 us at half rate do 2 of 10 us; the other 8 follow alone: ends at 12. The collective keeps its 4 us.
+    HandStep step(1);
+    add_overlap(step, 0, 10'000, 4'000, Slot::tp);
+    const Timeline t = step.run(ConstantSlowdown(2));
+    EXPECT_EQ(t.ranks[0].duration[0], 4'000);
+    EXPECT_EQ(t.ranks[0].duration[1], 12'000);
+    EXPECT_EQ(t.ranks[0].alone[1], 10'000);
+    EXPECT_EQ(t.summaries[0].compute_slowed, 2'000);
+    EXPECT_EQ(t.end, 12'000);
+}
+
+TEST(Rates, ComputeInsideACollectiveIsSlowedThroughout) {
+    HandStep step(1);
+    add_overlap(step, 0, 10'000, 40'000, Slot::tp);
+    const Timeline t = step.run(ConstantSlowdown(1.5)); // 10 us at 1 / 1.5
+    EXPECT_EQ(t.ranks[0].duration[1], 15'000);
+    EXPECT_EQ(t.end, 40'000);
+}
+
+TEST(Rates, ACollectiveRunsAtItsSlowestMember) {
+    // Rank 0 computes for 6 us, rank 1 for 2 us; communication beside a kernel runs at one half. It runs at
+    // one half until 6 (the slower member), has 10 - 3 = 7 left: ends at 13 on both.
+    HandStep step(2);
+    add_overlap(step, 0, 6'000, 10'000, Slot::world);
+    add_overlap(step, 1, 2'000, 10'000, Slot::world);
+    const Timeline t = step.run(SlowCommunication(0.5));
+    EXPECT_EQ(t.ranks[0].duration[0], 13'000);
+    EXPECT_EQ(t.ranks[1].duration[0], 13'000);
+    EXPECT_EQ(t.ranks[0].duration[1], 6'000);
+    EXPECT_EQ(t.ranks[1].duration[1], 2'000);
+}
+
+TEST(Rates, ALateMemberStartsTheCollectiveForAll) {
+    // Rank 1 arrives at 5; then 4 us. Rank 0's kernel of 10: alone until 5, at half rate until 9 (2 us of
+    // work), 3 us left: ends at 12.
+    HandStep step(2);
+    add_overlap(step, 0, 10'000, 4'000, Slot::world);
+    BlockBuilder b = step.block(1);
+    b.memory("kernel", KernelClass::elementwise, 5'000);
+    b.collective("all-reduce",
+                 {static_cast<std::uint32_t>(Slot::world), CollectiveKind::all_reduce, 4'000, DType::bf16},
+                 Stream::tp);
+    step.use(1, b.finish());
+    const Timeline t = step.run(ConstantSlowdown(2));
+    EXPECT_EQ(t.ranks[0].waited[0], 5'000);
+    EXPECT_EQ(t.ranks[0].duration[0], 9'000);
+    EXPECT_EQ(t.ranks[0].duration[1], 12'000);
+    EXPECT_EQ(t.end, 12'000);
+}
+
+void expect_same_times(const Timeline& a, const Timeline& b) {
+    ASSERT_EQ(a.ranks.size(), b.ranks.size());
+    EXPECT_EQ(a.end, b.end);
+    EXPECT_EQ(a.ops, b.ops);
+    for (std::size_t i = 0; i < a.ranks.size(); ++i) {
+        EXPECT_EQ(a.ranks[i].start, b.ranks[i].start);
+        EXPECT_EQ(a.ranks[i].duration, b.ranks[i].duration);
+        EXPECT_EQ(a.ranks[i].waited, b.ranks[i].waited);
+        EXPECT_EQ(a.ranks[i].instance, b.ranks[i].instance);
+        EXPECT_EQ(a.ranks[i].op, b.ranks[i].op);
+        EXPECT_EQ(a.summaries[i].end, b.summaries[i].end);
+        EXPECT_EQ(a.summaries[i].compute_busy, b.summaries[i].compute_busy);
+        EXPECT_EQ(b.summaries[i].compute_slowed, 0);
+    }
+}
+
+TEST(Modes, TimeOrderedWithRateOneIsPropagation) {
+    for (const char* flags :
+         {"--global-batch-size 16 --use-distributed-optimizer --overlap-grad-reduce --overlap-param-gather",
+          "--tensor-model-parallel-size 2 --sequence-parallel --pipeline-model-parallel-size 2 "
+          "--global-batch-size 16",
+          "--pipeline-model-parallel-size 4 --num-layers-per-virtual-pipeline-stage 2 --global-batch-size 16",
+          "--tensor-model-parallel-size 4 --pipeline-model-parallel-size 2 --global-batch-size 8 "
+          "--recompute-granularity full --recompute-method uniform --recompute-num-layers 1"}) {
+        SCOPED_TRACE(flags);
+        for (const bool fold : {true, false}) {
+            const auto step = test::build_step(test::small_job(flags), find_cluster("dgx-h100"), fold);
+            expect_same_times(test::simulate_step(step), test::simulate_step(step, RateOne{}));
+        }
+    }
+}
+
+TEST(Modes, RepeatedRunsAreEqual) {
+    const auto step = test::build_step(
+        test::small_job(
+            "--tensor-model-parallel-size 2 --pipeline-model-parallel-size 2 --global-batch-size 16"),
+        find_cluster("dgx-h100"), false);
+    const ConstantSlowdown slow(1.3);
+    const Timeline first = test::simulate_step(step, slow), second = test::simulate_step(step, slow);
+    for (std::size_t i = 0; i < first.ranks.size(); ++i) {
+        EXPECT_EQ(first.ranks[i].start, second.ranks[i].start);
+        EXPECT_EQ(first.ranks[i].duration, second.ranks[i].duration);
+        EXPECT_EQ(first.ranks[i].binding, second.ranks[i].binding);
+    }
+    EXPECT_GT(first.summaries[0].compute_slowed, 0);
+}
+
+} // namespace
+} // namespace echosim
