@@ -28,8 +28,8 @@ struct EngineInput {
     const Placement& placement;
     const std::vector<AnnotatedGraph>& graphs; // by cost class
     const SlowdownModel& slowdown;
-    bool contention = false;  // communication that runs together shares the GPU's NVLink and NICs
     std::vector<bool> record; // by simulated rank: keep its timeline; shorter = false
+    bool contention = false;  // communication that runs together shares the GPU's NVLink and NICs
 };
 
 // Throws DeadlockError when the ranks wait for each other in a circle.

@@ -61,8 +61,7 @@ class Simulation {
     RunOutput run() {
         const auto begin = std::chrono::steady_clock::now();
         build();
-        EngineInput input{placement_, annotated_, *slowdown_, options_.contention, {}};
-        input.record = ranks_to_record();
+        const EngineInput input{placement_, annotated_, *slowdown_, ranks_to_record(), options_.contention};
         timeline_ = simulate(input);
         RunOutput out;
         out.result = result();
