@@ -3,26 +3,34 @@
 
 #include "simulator/catalogue/gpu.h"
 #include "simulator/core/error.h"
+#include "simulator/core/suggest.h"
 #include "simulator/run/run.h"
 #include "validation/step_rows.h"
 
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <fmt/format.h>
 #include <thread>
 
 namespace echosim {
 namespace {
 
-// Power of two that fits in memory, for the rows whose source does not state the micro-batch.
+// The row with this micro-batch.
+Job job_of(const StepRow& row, int micro) {
+    JobSource source = row.job;
+    source.flags.push_back({"--micro-batch-size", {std::to_string(micro)}, row.id});
+    return resolve_job(source, row.options);
+}
+
+// Largest power of two that fits in memory and divides the batch, for the rows whose source does not state
+// the micro-batch; 1 when none fits.
 int largest_micro_batch(const StepRow& row) {
+    constexpr int most = 1 << 12;
     int best = 1;
-    for (int micro = 1; micro <= 64; micro *= 2) {
-        JobSource source = row.job;
-        source.flags.push_back({"--micro-batch-size", {std::to_string(micro)}, row.id});
+    for (int micro = 1; micro <= most; micro *= 2) {
         try {
-            const Job job = resolve_job(source, row.options);
-            if (!run(job, row.cluster, {}).result.memory.fits)
+            if (!run(job_of(row, micro), row.cluster, {}).result.memory.fits)
                 break;
             best = micro;
         } catch (const InputError&) {
@@ -32,23 +40,56 @@ int largest_micro_batch(const StepRow& row) {
     return best;
 }
 
-void predict(StepRow& row, const ValidateOptions& options, ValidationRow& out) {
+Job job_with_micro_batch(const StepRow& row, std::vector<std::string>& notes) {
+    const bool stated =
+        std::ranges::any_of(row.job.flags, [](const Flag& f) { return f.name == "--micro-batch-size"; });
+    if (stated)
+        return resolve_job(row.job, row.options);
+    const int micro = largest_micro_batch(row);
+    notes.push_back(
+        fmt::format("micro_batch is not stated: {}, the largest power of two that fits in memory", micro));
+    return job_of(row, micro);
+}
+
+void note_limits(const Result& result, std::vector<std::string>& notes) {
+    std::vector<std::string> lost;
+    for (const FlagVerdict& verdict : result.job.flags)
+        if (verdict.verdict == "not modelled")
+            lost.push_back(verdict.flag);
+    if (!lost.empty())
+        notes.push_back("not modelled: " + join(lost));
+    if (!result.memory.fits)
+        notes.push_back(fmt::format("does not fit in memory by our estimate ({:.1f} of {:.1f} GB)",
+                                    static_cast<double>(result.memory.peak) / 1e9,
+                                    static_cast<double>(result.memory.capacity) / 1e9));
+}
+
+// First problem, without the row's own name in front.
+std::string reason_of(const InputError& error, const std::string& row) {
+    const Problem& problem = error.problems().front();
+    return problem.where.empty() || problem.where == row ? problem.message
+                                                         : problem.where + ": " + problem.message;
+}
+
+void predict(const StepRow& row, const ValidateOptions& options, ValidationRow& out) {
     try {
-        const bool has_micro =
-            std::ranges::any_of(row.job.flags, [](const Flag& f) { return f.name == "--micro-batch-size"; });
-        if (!has_micro)
-            row.job.flags.push_back(
-                {"--micro-batch-size", {std::to_string(largest_micro_batch(row))}, row.id});
-        const Job job = resolve_job(row.job, row.options);
+        const Job job = job_with_micro_batch(row, out.notes);
         RunOptions run_options;
         run_options.interference = options.interference;
         const Result result = run(job, row.cluster, run_options).result;
+        if (!std::isfinite(result.step.time) || result.step.time <= 0) {
+            out.skipped = "the simulation gives no step time";
+            return;
+        }
+        note_limits(result, out.notes);
         out.predicted = result.step.time;
         out.p05 = result.step.p05;
         out.p95 = result.step.p95;
         out.error_percent = 100 * (result.step.time - row.measured_s) / row.measured_s;
     } catch (const InputError& error) {
-        out.skipped = error.problems().front().message;
+        out.skipped = reason_of(error, row.id);
+    } catch (const DeadlockError& error) {
+        out.skipped = std::string("the step does not finish: ") + error.what();
     }
 }
 
@@ -75,24 +116,26 @@ double percentile(std::vector<double> values, double share) {
 } // namespace
 
 ValidationReport validate_steps(const std::string& data_path, const ValidateOptions& options) {
-    std::vector<StepRow> rows = read_step_rows(data_path);
+    const std::vector<StepRow> rows = read_step_rows(data_path);
     ValidationReport report{"steps", std::vector<ValidationRow>(rows.size())};
     for (std::size_t i = 0; i < rows.size(); ++i) {
         report.rows[i].id = rows[i].id;
         report.rows[i].measured = rows[i].measured_s;
         report.rows[i].skipped = rows[i].skipped;
+        report.rows[i].notes = rows[i].notes;
         report.rows[i].groups = groups_of(rows[i]);
     }
     std::atomic<std::size_t> next{0};
     const unsigned cores = std::max(1U, std::thread::hardware_concurrency());
-    const unsigned threads = options.threads > 0 ? static_cast<unsigned>(options.threads) : cores;
+    const std::size_t wanted = options.threads > 0 ? static_cast<std::size_t>(options.threads) : cores;
+    const std::size_t threads = std::min(wanted, rows.size());
     const auto work = [&] {
         for (std::size_t i = next++; i < rows.size(); i = next++)
             if (rows[i].skipped.empty())
                 predict(rows[i], options, report.rows[i]);
     };
     std::vector<std::jthread> pool;
-    for (unsigned t = 1; t < threads; ++t)
+    for (std::size_t t = 1; t < threads; ++t)
         pool.emplace_back(work);
     work();
     pool.clear();

@@ -15,6 +15,7 @@ struct ValidationRow {
     double measured = 0;
     std::optional<double> predicted, p05, p95, error_percent;
     std::string skipped;                       // reason; empty when the row was simulated
+    std::vector<std::string> notes;            // what was assumed, and what the prediction leaves out
     std::map<std::string, std::string> groups; // "gpu" -> "a100-sxm-80gb", "tp" -> "8", ...
 };
 
@@ -38,7 +39,9 @@ struct ValidateOptions {
     std::string interference = "off";
 };
 
-// Simulates every row of a table of measured steps. Results do not depend on the number of threads.
+// Simulates every row of a table of measured steps. Results do not depend on the number of threads. Throws
+// InputError when the file is not such a table; a row that cannot be simulated is in the report with the
+// reason.
 ValidationReport validate_steps(const std::string& data_path, const ValidateOptions& options);
 
 ValidationSummary summarise(const std::vector<ValidationRow>& rows);

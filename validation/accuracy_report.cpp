@@ -20,30 +20,80 @@ Json number(const std::optional<double>& value) {
     return value ? Json(*value) : Json(nullptr);
 }
 
+bool is_number(const std::string& text) {
+    return !text.empty() && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
+}
+
+// Values of the group among the simulated rows: numbers by size, texts by alphabet.
 std::vector<std::string> values_of(const ValidationReport& report, const std::string& group) {
     std::set<std::string> values;
     for (const ValidationRow& row : report.rows)
         if (row.error_percent && row.groups.contains(group))
             values.insert(row.groups.at(group));
     std::vector<std::string> sorted(values.begin(), values.end());
-    std::ranges::stable_sort(sorted, {}, [](const std::string& s) { return s.size(); });
+    if (std::ranges::all_of(sorted, is_number))
+        std::ranges::stable_sort(sorted, {}, [](const std::string& s) { return s.size(); });
     return sorted;
 }
 
+// Without rows there is no error: null, not 0.
 Json summary_json(const ValidationSummary& s) {
+    const auto figure = [&](double value) { return s.rows > 0 ? Json(value) : Json(nullptr); };
     return {{"rows", s.rows},
             {"skipped", s.skipped},
-            {"mean_abs_error_percent", s.mean_abs_error_percent},
-            {"median_abs_error_percent", s.median_abs_error_percent},
-            {"p90_abs_error_percent", s.p90_abs_error_percent},
-            {"bias_percent", s.bias_percent},
+            {"mean_abs_error_percent", figure(s.mean_abs_error_percent)},
+            {"median_abs_error_percent", figure(s.median_abs_error_percent)},
+            {"p90_abs_error_percent", figure(s.p90_abs_error_percent)},
+            {"bias_percent", figure(s.bias_percent)},
             {"interval_coverage_percent", number(s.interval_coverage_percent)}};
 }
 
 std::string summary_line(const std::string& name, const ValidationSummary& s) {
-    return fmt::format("  {:<28} {:>5} {:>9.1f} {:>9.1f} {:>9.1f} {:>+9.1f}\n", name, s.rows,
-                       s.mean_abs_error_percent, s.median_abs_error_percent, s.p90_abs_error_percent,
-                       s.bias_percent);
+    const std::string inside =
+        s.interval_coverage_percent ? fmt::format("{:.0f}", *s.interval_coverage_percent) : "-";
+    return fmt::format("  {:<24} {:>6} {:>8} {:>9.1f} {:>9.1f} {:>9.1f} {:>+9.1f} {:>10}\n", name, s.rows,
+                       s.skipped, s.mean_abs_error_percent, s.median_abs_error_percent,
+                       s.p90_abs_error_percent, s.bias_percent, inside);
+}
+
+std::string summary_table(const ValidationReport& report, const ValidationSummary& all) {
+    std::string text = fmt::format("  {:<24} {:>6} {:>8} {:>9} {:>9} {:>9} {:>9} {:>10}\n", "|error| in %",
+                                   "rows", "skipped", "mean", "median", "p90", "bias", "in 5-95 %");
+    text += summary_line("all", all);
+    for (const char* group : kGroups) {
+        text += fmt::format("{}\n", group);
+        for (const std::string& value : values_of(report, group))
+            text += summary_line(value, summarise(rows_with(report, group, value)));
+    }
+    return text;
+}
+
+std::string worst_rows(const ValidationReport& report) {
+    constexpr std::size_t shown = 15;
+    std::vector<const ValidationRow*> worst;
+    for (const ValidationRow& row : report.rows)
+        if (row.error_percent && row.predicted)
+            worst.push_back(&row);
+    std::ranges::stable_sort(worst, std::ranges::greater{},
+                             [](const ValidationRow* r) { return std::abs(*r->error_percent); });
+    std::string text = fmt::format("\nworst rows\n  {:>12} {:>12} {:>9}  {}\n", "measured s", "predicted s",
+                                   "error %", "row");
+    for (std::size_t i = 0; i < worst.size() && i < shown; ++i)
+        text += fmt::format("  {:>12.4f} {:>12.4f} {:>+9.1f}  {}\n", worst[i]->measured, *worst[i]->predicted,
+                            *worst[i]->error_percent, worst[i]->id);
+    return text;
+}
+
+// Texts with the number of rows they hold for, the most frequent first.
+std::string counted(const std::string& title, const std::map<std::string, int>& counts) {
+    if (counts.empty())
+        return {};
+    std::vector<std::pair<std::string, int>> sorted(counts.begin(), counts.end());
+    std::ranges::stable_sort(sorted, std::ranges::greater{}, [](const auto& item) { return item.second; });
+    std::string text = fmt::format("\n{}\n  {:>6}\n", title, "rows");
+    for (const auto& [what, count] : sorted)
+        text += fmt::format("  {:>6}  {}\n", count, what);
+    return text;
 }
 
 double share_at(std::vector<double> sorted, double share) {
@@ -56,12 +106,13 @@ Json report_to_json(const ValidationReport& report) {
     Json json = {{"schema", "echosim.validate/1"}, {"kind", report.kind}, {"rows", Json::array()}};
     for (const ValidationRow& row : report.rows)
         json["rows"].push_back({{"id", row.id},
-                                {"measured", row.measured},
+                                {"measured", row.measured > 0 ? Json(row.measured) : Json(nullptr)},
                                 {"predicted", number(row.predicted)},
                                 {"p05", number(row.p05)},
                                 {"p95", number(row.p95)},
                                 {"error_percent", number(row.error_percent)},
-                                {"skipped", row.skipped.empty() ? Json(nullptr) : Json(row.skipped)}});
+                                {"skipped", row.skipped.empty() ? Json(nullptr) : Json(row.skipped)},
+                                {"notes", row.notes}});
     json["summary"] = summary_json(summarise(report.rows));
     Json by = Json::object();
     for (const char* group : kGroups)
@@ -74,43 +125,32 @@ Json report_to_json(const ValidationReport& report) {
 
 std::string report_text(const ValidationReport& report) {
     const ValidationSummary all = summarise(report.rows);
-    std::string text =
-        fmt::format("{} rows simulated, {} skipped. Error = (predicted - measured) / measured.\n\n", all.rows,
-                    all.skipped);
-    text += fmt::format("  {:<28} {:>5} {:>9} {:>9} {:>9} {:>9}\n", "", "rows", "mean |%|", "median", "p90",
-                        "bias %");
-    text += summary_line("all", all);
-    for (const char* group : kGroups) {
-        text += fmt::format("{}\n", group);
-        for (const std::string& value : values_of(report, group))
-            text += summary_line(value, summarise(rows_with(report, group, value)));
+    std::string text = fmt::format("{} rows simulated, {} skipped.\n", all.rows, all.skipped);
+    if (all.rows > 0) {
+        text += "Error = (predicted - measured) / measured; a positive bias is too slow.\n\n";
+        text += summary_table(report, all) + worst_rows(report);
     }
-    std::vector<ValidationRow> worst;
-    std::ranges::copy_if(report.rows, std::back_inserter(worst),
-                         [](const ValidationRow& r) { return r.error_percent.has_value(); });
-    std::ranges::stable_sort(worst, std::ranges::greater{},
-                             [](const ValidationRow& r) { return std::abs(*r.error_percent); });
-    text += fmt::format("\nworst rows\n  {:<28} {:>11} {:>11} {:>9}\n", "", "measured s", "predicted s",
-                        "error %");
-    for (std::size_t i = 0; i < worst.size() && i < 15; ++i)
-        text += fmt::format("  {:<28} {:>11.4f} {:>11.4f} {:>+9.1f}\n", worst[i].id, worst[i].measured,
-                            *worst[i].predicted, *worst[i].error_percent);
-    std::map<std::string, int> reasons;
-    for (const ValidationRow& row : report.rows)
+    std::map<std::string, int> reasons, notes;
+    for (const ValidationRow& row : report.rows) {
         if (!row.skipped.empty())
             ++reasons[row.skipped];
-    if (!reasons.empty())
-        text += "\nskipped\n";
-    for (const auto& [reason, count] : reasons)
-        text += fmt::format("  {:>5}  {}\n", count, reason);
-    return text;
+        else
+            for (const std::string& note : row.notes)
+                ++notes[note.substr(0, note.find(" ("))]; // figures of one row are in the JSON
+    }
+    return text + counted("notes on simulated rows", notes) + counted("skipped", reasons);
 }
 
 Json residuals_json(const ValidationReport& report) {
     std::map<std::string, std::vector<double>> ratios;
-    for (const ValidationRow& row : report.rows)
-        if (row.predicted && row.groups.at("confidence") == "high")
-            ratios[find_gpu(row.groups.at("gpu")).kernel_preset].push_back(row.measured / *row.predicted);
+    for (const ValidationRow& row : report.rows) {
+        const auto confidence = row.groups.find("confidence");
+        if (!row.predicted || confidence == row.groups.end() || confidence->second != "high")
+            continue;
+        const std::string& preset = find_gpu(row.groups.at("gpu")).kernel_preset;
+        if (!preset.empty())
+            ratios[preset].push_back(row.measured / *row.predicted);
+    }
     Json json = {{"schema", "echosim.step_residuals/1"}, {"gpus", Json::object()}};
     for (auto& [preset, values] : ratios) {
         std::ranges::sort(values);

@@ -3,7 +3,11 @@
 
 #include "simulator/core/error.h"
 #include "simulator/core/json.h"
+#include "validation/ci_rows.h"
+#include "validation/row_fields.h"
+#include "validation/step_flags.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -11,61 +15,6 @@ namespace echosim {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-// Fields of one row; null counts as absent.
-class Fields {
-  public:
-    Fields(const Json& row, std::string where) : row_(row), where_(std::move(where)) {}
-
-    bool has(const char* key) const { return row_.contains(key) && !row_.at(key).is_null(); }
-    std::string text(const char* key, std::string fallback = {}) const {
-        if (!has(key))
-            return fallback;
-        if (!row_.at(key).is_string())
-            throw wrong(key, "a text");
-        return row_.at(key).get<std::string>();
-    }
-    double number(const char* key, double fallback) const {
-        if (!has(key))
-            return fallback;
-        if (!row_.at(key).is_number())
-            throw wrong(key, "a number");
-        return row_.at(key).get<double>();
-    }
-    int count(const char* key, int fallback) const { return static_cast<int>(number(key, fallback)); }
-    bool yes(const char* key, bool fallback = false) const {
-        if (!has(key))
-            return fallback;
-        if (!row_.at(key).is_boolean())
-            throw wrong(key, "true, false or null");
-        return row_.at(key).get<bool>();
-    }
-
-  private:
-    InputError wrong(const char* key, const char* allowed) const {
-        return {where_ + ": " + key, fmt::format("read {}; allowed: {}", row_.at(key).dump(), allowed)};
-    }
-    const Json& row_;
-    std::string where_;
-};
-
-class FlagWriter {
-  public:
-    FlagWriter(std::vector<Flag>& flags, std::string origin) : flags_(flags), origin_(std::move(origin)) {}
-    void add(std::string name) { flags_.push_back({std::move(name), {}, origin_}); }
-    void add(std::string name, std::string value) {
-        flags_.push_back({std::move(name), {std::move(value)}, origin_});
-    }
-    void add(std::string name, int value) { add(std::move(name), std::to_string(value)); }
-    void add_if(bool condition, std::string name) {
-        if (condition)
-            add(std::move(name));
-    }
-
-  private:
-    std::vector<Flag>& flags_;
-    std::string origin_;
-};
 
 std::string generation(const std::string& software) {
     if (software == "other" || software.empty())
@@ -75,82 +24,7 @@ std::string generation(const std::string& software) {
     return software;
 }
 
-bool is_core(const std::string& software) {
-    return software.starts_with("mcore");
-}
-
-// Dropout, activation and norms are not in the schema: they follow from the family of the model.
-void write_model(const Fields& f, const std::string& software, FlagWriter& w) {
-    const std::string model = f.text("model");
-    const bool gated = f.yes("gated_mlp"), nemotron = model.starts_with("nemotron");
-    w.add("--num-layers", f.count("layers", 0));
-    w.add("--hidden-size", f.count("hidden", 0));
-    w.add("--ffn-hidden-size", f.count("ffn_hidden", 0));
-    w.add("--num-attention-heads", f.count("heads", 0));
-    if (f.has("head_dim"))
-        w.add("--kv-channels", f.count("head_dim", 0));
-    if (f.text("attention") == "gqa") {
-        w.add("--group-query-attention");
-        w.add("--num-query-groups", f.count("query_groups", 1));
-    }
-    w.add("--seq-length", f.count("seq_len", 0));
-    w.add("--max-position-embeddings", f.count("seq_len", 0));
-    w.add("--vocab-size", f.count("vocab", 0));
-    if (gated) {
-        w.add("--swiglu");
-        w.add("--normalization", "RMSNorm");
-    }
-    if (nemotron)
-        w.add("--squared-relu");
-    if (gated || nemotron) {
-        w.add("--disable-bias-linear");
-        w.add("--position-embedding-type", "rope");
-    }
-    w.add_if(!f.yes("tie_embeddings", !gated && !nemotron), "--untie-embeddings-and-output-weights");
-    if (is_core(software) || model.starts_with("bloom")) {
-        w.add("--attention-dropout", "0");
-        w.add("--hidden-dropout", "0");
-    }
-}
-
-void write_layout(const Fields& f, FlagWriter& w) {
-    w.add("--tensor-model-parallel-size", f.count("tp", 1));
-    w.add("--pipeline-model-parallel-size", f.count("pp", 1));
-    if (f.count("vpp", 1) > 1)
-        w.add("--num-virtual-stages-per-pipeline-rank", f.count("vpp", 1));
-    if (f.count("cp", 1) > 1)
-        w.add("--context-parallel-size", f.count("cp", 1));
-    w.add_if(f.yes("sequence_parallel"), "--sequence-parallel");
-    w.add_if(f.yes("distributed_optimizer"), "--use-distributed-optimizer");
-    const bool overlap = f.yes("dp_comm_overlap");
-    w.add_if(overlap, "--overlap-grad-reduce");
-    w.add_if(overlap && f.yes("distributed_optimizer"), "--overlap-param-gather");
-    w.add_if(f.yes("tp_comm_overlap"), "--tp-comm-overlap");
-    w.add_if(!f.yes("pp_p2p_overlap", true), "--no-overlap-p2p-communication");
-    w.add("--global-batch-size", f.count("global_batch", 0));
-}
-
-void write_kernels(const Fields& f, const std::string& software, FlagWriter& w) {
-    const std::string precision = f.text("precision"), recompute = f.text("recompute", "none");
-    w.add("--" + (precision == "fp16" ? std::string("fp16") : std::string("bf16")));
-    if (recompute == "full") {
-        w.add("--recompute-granularity", "full");
-        w.add("--recompute-method", "uniform");
-        w.add("--recompute-num-layers", 1);
-    } else if (recompute == "selective") {
-        w.add("--recompute-granularity", "selective");
-    }
-    const std::string attention = f.text("attention_impl");
-    if (attention == "flash" || attention == "cudnn" || attention == "auto")
-        w.add("--attention-backend", "flash");
-    if (attention == "unfused")
-        w.add("--attention-backend", "unfused");
-    // the DeepSpeed fork of early 2022 had no overlap of the data-gradient all-reduce yet
-    w.add_if(f.text("framework").find("Feb 2022") != std::string::npos, "--no-async-tensor-model-parallel-allreduce");
-    w.add_if(software == "mcore-2025" || software == "mcore-2026", "--cross-entropy-loss-fusion");
-}
-
-FabricKind fabric_of(const Fields& f) {
+FabricKind fabric_of(RowFields& f) {
     const std::string notes = f.text("notes") + f.text("gpu_source") + f.text("source");
     if (notes.find("OmniPath") != std::string::npos)
         return FabricKind::omnipath;
@@ -174,80 +48,146 @@ std::string nccl_of(const std::string& software) {
     return "2.26";
 }
 
-Cluster cluster_of(const Fields& f, const std::string& software) {
+int pcie_gen(Arch arch) {
+    if (arch == Arch::volta)
+        return 3;
+    return arch == Arch::hopper || arch == Arch::blackwell ? 5 : 4;
+}
+
+// The machine of the row. What the row does not state is the vendor's figure for the GPU.
+Cluster cluster_of(RowFields& f, const Gpu& gpu, StepRow& row) {
     Cluster c;
-    c.name = f.text("gpu") + " of the row";
-    c.gpu = find_gpu(f.text("gpu"));
-    const double memory_gb = f.number("gpu_mem_gb", 0);
-    if (memory_gb > 0)
-        c.gpu.memory = static_cast<Bytes>(memory_gb * 1e9);
+    c.name = gpu.name + " of the row";
+    c.gpu = gpu;
+    if (f.has("gpu_mem_gb"))
+        c.gpu.memory = static_cast<Bytes>(f.number("gpu_mem_gb", 0) * 1e9);
     c.node.gpus = f.count("gpus_per_node", 8);
-    const double nvlink = f.number("nvlink_gbytes_per_s", 0) * 1e9 / 2;
-    c.node.nvlink = {nvlink, c.gpu.nvlink_links, nvlink > 0};
-    c.node.pcie = {c.gpu.arch == Arch::hopper || c.gpu.arch == Arch::blackwell ? 5
-                   : c.gpu.arch == Arch::volta                                 ? 3
-                                                                               : 4,
-                   16};
-    const double nic_gbits = f.number("nic_gbits_per_gpu", c.gpu.arch == Arch::volta ? 50 : 200);
+    if (!f.has("gpus_per_node"))
+        row.notes.emplace_back("gpus_per_node is not stated: 8");
+    const double nvlink = f.has("nvlink_gbytes_per_s") ? f.number("nvlink_gbytes_per_s", 0) * 1e9 / 2
+                                                       : gpu.nvlink_links * gpu.nvlink_link_bandwidth;
+    c.node.nvlink = {nvlink, gpu.nvlink_links, nvlink > 0};
+    c.node.pcie = {pcie_gen(gpu.arch), 16};
+    const double nic_gbits = f.number("nic_gbits_per_gpu", gpu.arch == Arch::volta ? 50 : 200);
+    if (!f.has("nic_gbits_per_gpu") && row.gpus > c.node.gpus)
+        row.notes.push_back(fmt::format("nic_gbits_per_gpu is not stated: {:g}", nic_gbits));
     c.node.nics = {c.node.gpus, nic_gbits * 0.125e9, 1e-6, 1};
-    if (f.text("gpu").starts_with("gb") && c.node.gpus == 4)
+    if (gpu.name.starts_with("gb") && c.node.gpus == 4)
         c.nvlink_domain_nodes = 18;
     c.fabric.kind = fabric_of(f);
-    c.nccl = nccl_of(software);
+    c.nccl = nccl_of(row.software);
     return c;
 }
 
-std::string reason_to_skip(const Fields& f) {
-    const std::string precision = f.text("precision", "null");
-    if (f.has("moe_experts") && f.count("moe_experts", 0) > 0)
+// Features whose step cannot be built yet.
+std::string feature_to_skip(RowFields& f) {
+    const std::string precision = f.text("precision"), category = f.text("category");
+    const int zero = f.count("zero_stage", 0);
+    if (f.count("moe_experts", 0) > 0)
         return "mixture of experts is not modelled yet";
+    if (precision.empty())
+        return "precision is not stated";
     if (precision != "bf16" && precision != "fp16")
         return "precision " + precision + " is not modelled yet";
     if (f.count("cp", 1) > 1)
         return "context parallelism is not modelled yet";
     if (f.text("zero_scope") == "node")
         return "a distributed optimizer inside a node is not modelled yet";
-    if (f.has("fsdp") || f.count("zero_stage", 0) > 1 || f.text("category").starts_with("fsdp"))
+    if (f.has("fsdp") || category.starts_with("fsdp"))
         return "FSDP is not modelled yet";
+    if (zero > 1)
+        return fmt::format("ZeRO stage {} is not modelled yet", zero);
     if (f.text("attention") == "mla")
         return "multi-latent attention is not modelled yet";
     if (f.yes("cuda_graph"))
         return "CUDA graphs are not modelled yet";
-    if (f.text("category") == "sft")
+    if (f.count("mtp_layers", 0) > 0)
+        return "multi-token prediction is not modelled yet";
+    if (category == "sft")
         return "fine-tuning on packed sequences is not modelled yet";
-    if (!f.has("iter_time_s"))
-        return "the row has no step time";
     return {};
 }
 
-StepRow read_row(const Json& json, const std::string& where) {
-    const Fields f(json, where);
+// Values of the right type that describe no step: refused with the field and what was read.
+void check_values(RowFields& f) {
+    f.require_counts({"num_gpus", "layers", "hidden", "heads", "seq_len", "vocab", "global_batch"});
+    for (const char* key :
+         {"tp", "pp", "vpp", "cp", "micro_batch", "gpus_per_node", "ffn_hidden", "head_dim"})
+        if (f.has(key))
+            f.require_counts({key});
+    const std::string attention = f.text("attention", "mha"), recompute = f.text("recompute", "none");
+    if (attention == "gqa")
+        f.require_counts({"query_groups"});
+    else if (attention != "mha")
+        f.refuse(fmt::format("attention \"{}\" is none of mha, gqa, mla", attention));
+    if (recompute != "none" && recompute != "selective" && recompute != "full")
+        f.refuse(fmt::format("recompute \"{}\" is none of none, selective, full", recompute));
+    f.require_range("gpu_mem_gb", 1, 1e5);
+    f.require_range("nvlink_gbytes_per_s", 0, 1e6);
+    const bool one_node = f.count("num_gpus", 1) <= f.count("gpus_per_node", 8);
+    f.require_range("nic_gbits_per_gpu", one_node ? 0 : 0.01, 1e6);
+    f.require_range("iter_time_s", kMinStepSeconds, kMaxStepSeconds);
+    if (!f.has("iter_time_s"))
+        f.refuse("the row has no step time");
+}
+
+const Gpu* gpu_of(RowFields& f) {
+    const std::string name = f.text("gpu");
+    const auto& gpus = all_gpus();
+    const auto it = std::ranges::find(gpus, name, &Gpu::name);
+    if (it != gpus.end())
+        return &*it;
+    f.refuse(name.empty() ? "gpu is not stated" : fmt::format("GPU \"{}\" is not in the catalogue", name));
+    return nullptr;
+}
+
+StepRow read_row(RowFields& f) {
     StepRow row;
-    row.id = f.text("id", where);
+    row.id = f.text("id", f.where());
     row.source = f.text("source_key");
-    row.gpu = f.text("gpu");
+    row.gpu = f.text("gpu", "not stated");
     row.model = f.text("model");
     row.software = generation(f.text("software"));
     row.recompute = f.text("recompute", "not stated");
     row.precision = f.text("precision", "not stated");
-    row.confidence = f.text("confidence");
+    row.confidence = f.text("confidence", "not stated");
     row.gpus = f.count("num_gpus", 0);
     row.tp = f.count("tp", 1);
     row.pp = f.count("pp", 1);
     row.measured_s = f.number("iter_time_s", 0);
-    row.skipped = reason_to_skip(f);
+    const std::string feature = feature_to_skip(f);
+    check_values(f);
+    const Gpu* gpu = gpu_of(f);
+    row.skipped = feature.empty() ? f.unusable() : feature;
     if (!row.skipped.empty())
         return row;
-    row.cluster = cluster_of(f, row.software);
+    if (f.text("software") != row.software)
+        row.notes.push_back(
+            fmt::format("software \"{}\": simulated as {}", f.text("software", "null"), row.software));
+    row.cluster = cluster_of(f, *gpu, row);
     row.options = {row.gpus, false, row.software};
     row.job.name = row.id;
-    FlagWriter w(row.job.flags, row.id);
-    write_model(f, row.software, w);
-    write_layout(f, w);
-    write_kernels(f, row.software, w);
-    if (f.has("micro_batch"))
-        w.add("--micro-batch-size", f.count("micro_batch", 1));
+    FlagWriter writer(row.job.flags, row.id);
+    write_step_flags(f, row.software, writer, row.notes);
     return row;
+}
+
+std::string place_of(const std::string& path, std::size_t index, const Json& row) {
+    const std::string place = fmt::format("{}: row {}", path, index);
+    const auto id = row.find("id");
+    return id != row.end() && id->is_string() ? fmt::format("{} ({})", place, id->get<std::string>()) : place;
+}
+
+StepRow read_any_row(const Json& json, const std::string& place, std::vector<Problem>& problems) {
+    RowFields fields(json, place, problems);
+    if (json.contains("test_case") && json.contains("args"))
+        return read_ci_row(fields);
+    if (json.contains("iter_time_s") && json.contains("num_gpus"))
+        return read_row(fields);
+    problems.push_back(
+        {place, "has no field \"iter_time_s\" or \"num_gpus\"",
+         "a table of training steps has both, rows of Megatron's CI \"test_case\" and \"args\""});
+    return {};
 }
 
 } // namespace
@@ -258,15 +198,17 @@ std::vector<StepRow> read_step_rows(const std::string& path) {
         throw InputError(path,
                          "read a JSON " + std::string(json.type_name()) + "; allowed: an array of step rows");
     std::vector<StepRow> rows;
-    for (std::size_t i = 0; i < json.size(); ++i) {
-        const std::string where = fmt::format("{}: row {}", path, i);
-        if (!json[i].is_object())
-            throw InputError(where, "is no object");
-        if (!json[i].contains("iter_time_s") || !json[i].contains("num_gpus"))
-            throw InputError(
-                where, "has no field \"iter_time_s\" or \"num_gpus\"; is this a table of training steps?");
-        rows.push_back(read_row(json[i], where));
+    std::vector<Problem> problems;
+    for (std::size_t i = 0; i < json.size() && problems.size() < kMaxRowProblems; ++i) {
+        const std::string place = place_of(path, i, json[i]);
+        if (json[i].is_object())
+            rows.push_back(read_any_row(json[i], place, problems));
+        else
+            problems.push_back(
+                {place, fmt::format("read a JSON {}; allowed: an object", json[i].type_name()), {}});
     }
+    if (!problems.empty())
+        throw InputError(std::move(problems));
     return rows;
 }
 
