@@ -24,10 +24,10 @@ Job job_of(const StepRow& row, int micro) {
 }
 
 // Largest power of two that fits in memory and divides the batch, for the rows whose source does not state
-// the micro-batch; 1 when none fits.
-int largest_micro_batch(const StepRow& row) {
+// the micro-batch; nullopt when none does.
+std::optional<int> largest_micro_batch(const StepRow& row) {
     constexpr int most = 1 << 12;
-    int best = 1;
+    std::optional<int> best;
     for (int micro = 1; micro <= most; micro *= 2) {
         try {
             if (!run(job_of(row, micro), row.cluster, {}).result.memory.fits)
@@ -45,10 +45,13 @@ Job job_with_micro_batch(const StepRow& row, std::vector<std::string>& notes) {
         std::ranges::any_of(row.job.flags, [](const Flag& f) { return f.name == "--micro-batch-size"; });
     if (stated)
         return resolve_job(row.job, row.options);
-    const int micro = largest_micro_batch(row);
-    notes.push_back(
-        fmt::format("micro_batch is not stated: {}, the largest power of two that fits in memory", micro));
-    return job_of(row, micro);
+    const std::optional<int> micro = largest_micro_batch(row);
+    if (micro)
+        notes.push_back(fmt::format(
+            "micro_batch is not stated: {}, the largest power of two that fits in memory", *micro));
+    else
+        notes.emplace_back("micro_batch is not stated: 1, no power of two fits in memory");
+    return job_of(row, micro.value_or(1));
 }
 
 void note_limits(const Result& result, std::vector<std::string>& notes) {
