@@ -48,9 +48,10 @@ Job job_with_micro_batch(const StepRow& row, std::vector<std::string>& notes) {
     const std::optional<int> micro = largest_micro_batch(row);
     if (micro)
         notes.push_back(fmt::format(
-            "micro_batch is not stated: {}, the largest power of two that fits in memory", *micro));
+            "micro_batch is not stated: {}, the largest power of two that divides the batch and fits",
+            *micro));
     else
-        notes.emplace_back("micro_batch is not stated: 1, no power of two fits in memory");
+        notes.emplace_back("micro_batch is not stated: 1, no power of two fits");
     return job_of(row, micro.value_or(1));
 }
 

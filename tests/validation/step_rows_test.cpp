@@ -167,8 +167,10 @@ TEST(ValidateSteps, APredictionOfHalfTheMeasurementIsMinusFiftyPercent) {
 // Batch 16 on 2 data-parallel ranks: 8 a rank, so 1, 2, 4 and 8 divide it, and all of them fit in 80 GB.
 TEST(ValidateSteps, MicroBatchThatIsNotStated) {
     const ValidationRow row = validate_one(dense_row_with(R"({"micro_batch": null})"));
-    EXPECT_THAT(row.notes,
-                ElementsAre("micro_batch is not stated: 8, the largest power of two that fits in memory"));
+    EXPECT_THAT(
+        row.notes,
+        ElementsAre(
+            "micro_batch is not stated: 8, the largest power of two that divides the batch and fits"));
     EXPECT_DOUBLE_EQ(*row.predicted, *validate_one(dense_row_with(R"({"micro_batch": 8})")).predicted);
 }
 
