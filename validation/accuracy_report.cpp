@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simulator/catalogue/gpu.h"
+#include "simulator/core/suggest.h"
 #include "validation/accuracy.h"
 
 #include <algorithm>
@@ -60,11 +61,19 @@ std::string summary_table(const ValidationReport& report, const ValidationSummar
     std::string text = fmt::format("  {:<24} {:>6} {:>8} {:>9} {:>9} {:>9} {:>9} {:>10}\n", "|error| in %",
                                    "rows", "skipped", "mean", "median", "p90", "bias", "in 5-95 %");
     text += summary_line("all", all);
+    std::vector<std::string> constant; // groups that would repeat the line of all rows
     for (const char* group : kGroups) {
+        const std::vector<std::string> values = values_of(report, group);
+        if (values.size() == 1)
+            constant.push_back(fmt::format("{} {}", group, values.front()));
+        if (values.size() < 2)
+            continue;
         text += fmt::format("{}\n", group);
-        for (const std::string& value : values_of(report, group))
+        for (const std::string& value : values)
             text += summary_line(value, summarise(rows_with(report, group, value)));
     }
+    if (!constant.empty())
+        text += fmt::format("the same for all: {}\n", join(constant));
     return text;
 }
 

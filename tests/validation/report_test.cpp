@@ -168,6 +168,13 @@ TEST(ReportText, WorstRowFirst) {
     EXPECT_LT(text.find("-20.0  second"), text.find("+10.0  first"));
 }
 
+TEST(ReportText, GroupsOfOneValueTakeOneLine) {
+    const std::string text = report_text(small_report());
+    EXPECT_THAT(text, HasSubstr("the same for all: confidence high\n"));
+    EXPECT_THAT(text, Not(HasSubstr("  high ")));
+    EXPECT_THAT(text, AllOf(HasSubstr("\ntp\n  8 "), HasSubstr("\n  16 ")));
+}
+
 TEST(ReportText, NothingSimulated) {
     EXPECT_EQ(report_text({"steps", {}}), "0 rows simulated, 0 skipped.\n");
 }
