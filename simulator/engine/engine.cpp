@@ -13,6 +13,16 @@ namespace {
 constexpr std::uint32_t kRingMask = kLaunchQueue - 1;
 static_assert((kLaunchQueue & kRingMask) == 0, "the ring is indexed by mask");
 
+void reserve(RankTimeline& t, std::size_t rows) {
+    t.start.reserve(rows);
+    t.duration.reserve(rows);
+    t.waited.reserve(rows);
+    t.alone.reserve(rows);
+    t.instance.reserve(rows);
+    t.op.reserve(rows);
+    t.binding.reserve(rows);
+}
+
 } // namespace
 
 Engine::Engine(const EngineInput& input)
@@ -38,6 +48,8 @@ Engine::Engine(const EngineInput& input)
         for (const Block& block : graph.blocks)
             largest = std::max(largest, block.ops.size());
         r.local.resize(largest);
+        if (i < input.record.size() && input.record[i])
+            reserve(timeline_.ranks[i], static_cast<std::size_t>(count_ops(graph)));
     }
 }
 
@@ -233,7 +245,7 @@ void Engine::ready(FlightRef ref) {
     if (fixed_ || alone == 0)
         done(ref, f.time, f.time + alone);
     else
-        begin({ref}, f.time, alone, false);
+        begin({&ref, 1}, f.time, alone, false);
 }
 
 void Engine::done(FlightRef ref, TimeNs start, TimeNs end) {

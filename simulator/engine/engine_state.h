@@ -6,6 +6,7 @@
 
 #include <array>
 #include <deque>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -133,11 +134,11 @@ class Engine {
     void finish_part(FlightRef ref, TimeNs start, TimeNs end);
 
     // rates.cpp: ops whose rate can change
-    void begin(std::vector<FlightRef> members, TimeNs start, TimeNs alone, bool transfer_part);
+    void begin(std::span<const FlightRef> members, TimeNs start, TimeNs alone, bool transfer_part);
     void next_event();
     void reprice(std::uint32_t rank);
     void touch(std::uint32_t activity);
-    static void share_links(const std::vector<RunningOn>& on, std::vector<double>& rates);
+    void share_links(const std::vector<RunningOn>& on);
 
     Flight& flight(FlightRef ref) { return ranks_[ref.rank].ring[ref.place]; }
     const Op& op_of(std::uint32_t rank, const Flight& f) const;
@@ -157,6 +158,10 @@ class Engine {
     std::vector<Activity> activities_;
     std::vector<std::uint32_t> free_activities_;
     std::vector<std::vector<RunningOn>> running_; // by rank
+    // scratch of reprice(), so that nothing is allocated per op
+    std::vector<Running> what_;
+    std::vector<double> rates_, shares_;
+    std::vector<Demand> demands_;
     Timeline timeline_;
 };
 

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
 
 // Time-ordered mode: each op has remaining work w (ns alone) and a rate x in (0, 1]. When the set of ops on a
 // GPU changes at time t, every op on it is advanced, w -= x (t - updated), gets its new rate, and its end is
@@ -11,7 +10,7 @@
 // allows.
 namespace echosim::engine {
 
-void Engine::begin(std::vector<FlightRef> members, TimeNs start, TimeNs alone, bool transfer_part) {
+void Engine::begin(std::span<const FlightRef> members, TimeNs start, TimeNs alone, bool transfer_part) {
     std::uint32_t id = 0;
     if (free_activities_.empty()) {
         id = static_cast<std::uint32_t>(activities_.size());
@@ -20,8 +19,13 @@ void Engine::begin(std::vector<FlightRef> members, TimeNs start, TimeNs alone, b
         id = free_activities_.back();
         free_activities_.pop_back();
     }
-    activities_[id] = {static_cast<double>(alone), 1.0,          start, start, false,
-                       std::move(members),         transfer_part};
+    Activity& a = activities_[id]; // its list of members keeps its memory from use to use
+    a.remaining = static_cast<double>(alone);
+    a.rate = 1.0;
+    a.started = a.updated = start;
+    a.running = false;
+    a.members.assign(members.begin(), members.end());
+    a.transfer_part = transfer_part;
     heap_.push(id, std::max(start, now_));
 }
 
@@ -42,34 +46,32 @@ void Engine::next_event() {
                                              {op.kind, op.kernel_class, cost.ctas, cost.hbm_share},
                                              {cost.nvlink_share, cost.nic_share}});
         }
-        const std::vector<FlightRef> members = a.members;
-        for (const FlightRef member : members)
+        for (const FlightRef member : a.members)
             reprice(member.rank);
         return;
     }
-    const Activity finished = std::exchange(a, {});
-    free_activities_.push_back(id);
-    for (const FlightRef member : finished.members) {
+    for (const FlightRef member : a.members) {
         std::erase_if(running_[member.rank], [&](const RunningOn& on) { return on.activity == id; });
         reprice(member.rank);
     }
-    for (const FlightRef member : finished.members) {
-        if (finished.transfer_part)
-            finish_part(member, finished.started, now_);
+    for (const FlightRef member : a.members) {
+        if (a.transfer_part)
+            finish_part(member, a.started, now_);
         else
-            done(member, finished.started, now_);
+            done(member, a.started, now_);
     }
+    free_activities_.push_back(id); // what is ready now begins later, in settle()
 }
 
 // Ops that run together on one GPU share its links.
-void Engine::share_links(const std::vector<RunningOn>& on, std::vector<double>& rates) {
-    std::vector<Demand> demands;
+void Engine::share_links(const std::vector<RunningOn>& on) {
+    demands_.clear();
     for (const RunningOn& op : on)
-        demands.push_back(op.demand);
-    std::vector<double> shares(on.size());
-    fair_rates(demands, shares);
+        demands_.push_back(op.demand);
+    shares_.assign(on.size(), 1.0);
+    fair_rates(demands_, shares_);
     for (std::size_t i = 0; i < on.size(); ++i)
-        rates[i] *= shares[i];
+        rates_[i] *= shares_[i];
 }
 
 // The set of ops on this GPU has changed: new rates for all of them.
@@ -77,16 +79,16 @@ void Engine::reprice(std::uint32_t rank) {
     std::vector<RunningOn>& on = running_[rank];
     if (on.empty())
         return;
-    std::vector<Running> what(on.size());
-    std::vector<double> rates(on.size(), 1.0);
-    for (std::size_t i = 0; i < on.size(); ++i)
-        what[i] = on[i].what;
-    in_.slowdown.rates(what, rates);
+    what_.clear();
+    for (const RunningOn& op : on)
+        what_.push_back(op.what);
+    rates_.assign(on.size(), 1.0);
+    in_.slowdown.rates(what_, rates_);
     if (in_.contention)
-        share_links(on, rates);
+        share_links(on);
     for (std::size_t i = 0; i < on.size(); ++i)
-        if (rates[i] != on[i].rate) {
-            on[i].rate = rates[i];
+        if (rates_[i] != on[i].rate) {
+            on[i].rate = rates_[i];
             touch(on[i].activity);
         }
 }

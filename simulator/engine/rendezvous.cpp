@@ -17,7 +17,7 @@ void Engine::arrive_collective(FlightRef ref, const CollectiveWork& work) {
         if (fixed_ || alone == 0)
             return done(ref, f.time, f.time + alone);
         f.state = Flight::State::waits_for_peers;
-        return begin({ref}, f.time, alone, false);
+        return begin({&ref, 1}, f.time, alone, false);
     }
     f.state = Flight::State::waits_for_peers;
     CommunicatorState& c = communicators_[id];
@@ -38,7 +38,7 @@ void Engine::arrive_collective(FlightRef ref, const CollectiveWork& work) {
         for (const FlightRef member : all)
             done(member, start, start + alone);
     else
-        begin(std::move(all), start, alone, false);
+        begin(all, start, alone, false);
 }
 
 void Engine::arrive_transfer(FlightRef ref, const TransferWork& work) {
@@ -70,7 +70,8 @@ void Engine::arrive_transfer(FlightRef ref, const TransferWork& work) {
             finish_part(whole.sender, whole.start, whole.start + whole.duration);
             finish_part(whole.receiver, whole.start, whole.start + whole.duration);
         } else {
-            begin({whole.sender, whole.receiver}, whole.start, whole.duration, true);
+            const FlightRef ends[] = {whole.sender, whole.receiver};
+            begin(ends, whole.start, whole.duration, true);
         }
     }
 }
