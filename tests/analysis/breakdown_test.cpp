@@ -187,12 +187,15 @@ TEST(Breakdown, NamesOfCategories) {
     EXPECT_EQ(to_string(C::other), "other");
 }
 
+constexpr const char* kRecomputed = "--tensor-model-parallel-size 2 --pipeline-model-parallel-size 2 "
+                                    "--global-batch-size 16 --recompute-granularity full "
+                                    "--recompute-method uniform --recompute-num-layers 1";
+constexpr const char* kInterleaved =
+    "--pipeline-model-parallel-size 4 --num-layers-per-virtual-pipeline-stage 2 "
+    "--global-batch-size 16";
 constexpr const char* kJobs[] = {
     "--global-batch-size 16 --use-distributed-optimizer --overlap-grad-reduce --overlap-param-gather",
-    "--tensor-model-parallel-size 8 --sequence-parallel --global-batch-size 4",
-    "--tensor-model-parallel-size 2 --pipeline-model-parallel-size 2 --global-batch-size 16 "
-    "--recompute-granularity full --recompute-method uniform --recompute-num-layers 1",
-    "--pipeline-model-parallel-size 4 --num-layers-per-virtual-pipeline-stage 2 --global-batch-size 16"};
+    "--tensor-model-parallel-size 8 --sequence-parallel --global-batch-size 4", kRecomputed, kInterleaved};
 
 TEST(Breakdown, AddsUpToTheStepOnEveryRankOfRealJobs) {
     for (const char* flags : kJobs) {
@@ -214,7 +217,7 @@ TEST(Breakdown, AddsUpToTheStepOnEveryRankOfRealJobs) {
 }
 
 TEST(Breakdown, CountsEveryCallOfTheProgram) {
-    const test::BuiltStep step = test::build_step(test::small_job(kJobs[2]), find_cluster("dgx-h100"));
+    const test::BuiltStep step = test::build_step(test::small_job(kRecomputed), find_cluster("dgx-h100"));
     const Timeline t = test::simulate_step(step);
     const RankGraph& graph = step.graphs[0];
     std::int64_t calls = 0;
