@@ -129,10 +129,11 @@ TEST(Modes, TimeOrderedWithRateOneIsPropagation) {
 }
 
 TEST(Modes, RepeatedRunsAreEqual) {
-    const auto step = test::build_step(
-        test::small_job(
-            "--tensor-model-parallel-size 2 --pipeline-model-parallel-size 2 --global-batch-size 16"),
-        find_cluster("dgx-h100"), false);
+    // wide enough for kernels to outlast their launches, so that there is something to overlap
+    const Job job = test::small_job("--hidden-size 8192 --num-attention-heads 64 --num-layers 4 "
+                                    "--tensor-model-parallel-size 2 --pipeline-model-parallel-size 2 "
+                                    "--global-batch-size 16");
+    const auto step = test::build_step(job, find_cluster("dgx-h100"), false);
     const ConstantSlowdown slow(1.3);
     const Timeline first = test::simulate_step(step, slow), second = test::simulate_step(step, slow);
     for (std::size_t i = 0; i < first.ranks.size(); ++i) {
