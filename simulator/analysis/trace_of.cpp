@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simulator/analysis/trace_of.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <map>
 #include <tuple>
@@ -47,35 +48,61 @@ EventKind event_kind(const Op& op) {
     return EventKind::kernel;
 }
 
+// One class of the trace: a recorded rank, and what it stands for there.
+struct Shown {
+    std::uint32_t simulated = 0;
+    std::uint32_t column = 0; // position among the ranks of its stage: ranks that talk across stages share it
+    std::vector<int> ranks;
+};
+
+std::vector<Shown> shown_ranks(const TimelineSource& s) {
+    std::vector<Shown> shown;
+    for (std::uint32_t i = 0; i < s.timeline.ranks.size(); ++i) {
+        if (s.timeline.ranks[i].size() == 0)
+            continue;
+        const std::vector<int> represented = represented_ranks(s.job, s.placement, i);
+        if (s.ranks.empty()) {
+            shown.push_back({i, 0, represented});
+            continue;
+        }
+        for (std::uint32_t column = 0; column < represented.size(); ++column)
+            if (std::ranges::binary_search(s.ranks, represented[column]))
+                shown.push_back({i, column, {represented[column]}});
+    }
+    std::ranges::stable_sort(shown, {}, [](const Shown& x) { return x.ranks.front(); });
+    return shown;
+}
+
+// (collective or transfer, communicator or channel, call number, column)
+using Meeting = std::tuple<int, std::uint32_t, std::uint32_t, std::uint32_t>;
+
 class Converter {
   public:
     explicit Converter(const TimelineSource& source) : s_(source) {}
 
     Trace convert(std::string meta) {
         builder_.set_meta(std::move(meta));
-        for (std::uint32_t i = 0; i < s_.timeline.ranks.size(); ++i)
-            if (s_.timeline.ranks[i].size() > 0)
-                add_rank(i);
+        for (const Shown& shown : shown_ranks(s_))
+            add_rank(shown);
         return builder_.finish();
     }
 
   private:
-    void add_rank(std::uint32_t simulated);
+    void add_rank(const Shown& shown);
     std::uint32_t stream(std::uint32_t simulated, std::uint32_t cls, std::uint32_t index);
     std::uint32_t comm_row(std::uint32_t simulated, const Op& op, const AnnotatedGraph& graph);
-    void connect(std::uint32_t simulated, const Op& op, std::uint64_t event);
-    void meet(const std::tuple<int, std::uint32_t, std::uint32_t>& key, std::uint64_t event, FlowKind kind);
+    void connect(const Shown& shown, std::uint32_t cls, const Op& op, std::uint64_t event);
+    void meet(const Meeting& key, std::uint64_t event, FlowKind kind);
 
     const TimelineSource& s_;
     TraceBuilder builder_;
-    std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t>
-        streams_; // (rank, stream) -> stream of the trace
+    std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> streams_; // (class, stream of the rank)
     std::map<std::tuple<std::uint32_t, int, std::uint32_t>, std::uint32_t> calls_;
-    std::map<std::tuple<int, std::uint32_t, std::uint32_t>, std::uint64_t> first_member_;
+    std::map<Meeting, std::uint64_t> first_member_;
 };
 
 std::uint32_t Converter::stream(std::uint32_t simulated, std::uint32_t cls, std::uint32_t index) {
-    const auto [it, added] = streams_.try_emplace({simulated, index});
+    const auto [it, added] = streams_.try_emplace({cls, index});
     if (added) {
         const RankGraph& graph = *s_.graphs[s_.placement.ranks[simulated].costs].graph;
         it->second = index == kHostStream ? builder_.add_stream(cls, StreamKind::host, "host")
@@ -111,33 +138,36 @@ std::uint32_t Converter::comm_row(std::uint32_t simulated, const Op& op, const A
 }
 
 // The first member of a group that comes by waits for the others here; each later one is connected to it.
-void Converter::meet(const std::tuple<int, std::uint32_t, std::uint32_t>& key, std::uint64_t event,
-                     FlowKind kind) {
+void Converter::meet(const Meeting& key, std::uint64_t event, FlowKind kind) {
     const auto [it, added] = first_member_.try_emplace(key, event);
     if (!added)
         builder_.add_flow(it->second, event, kind);
 }
 
-void Converter::connect(std::uint32_t simulated, const Op& op, std::uint64_t event) {
-    const SimulatedRank& rank = s_.placement.ranks[simulated];
+void Converter::connect(const Shown& shown, std::uint32_t cls, const Op& op, std::uint64_t event) {
+    const SimulatedRank& rank = s_.placement.ranks[shown.simulated];
     const RankGraph& graph = *s_.graphs[rank.costs].graph;
     if (const auto* work = std::get_if<CollectiveWork>(&graph.works[op.work])) {
         const std::uint32_t id = rank.communicators[work->slot];
-        if (s_.placement.communicators[id].members > 1)
-            meet({0, id, calls_[{simulated, 0, work->slot}]++}, event, FlowKind::collective);
+        const Communicator& communicator = s_.placement.communicators[id];
+        const std::uint32_t column = communicator.kind == GroupKind::world ? 0 : shown.column;
+        if (communicator.members > 1)
+            meet({0, id, calls_[{cls, 0, work->slot}]++, column}, event, FlowKind::collective);
         return;
     }
     for (const TransferPart& part : std::get<TransferWork>(graph.works[op.work]).parts)
-        meet({1, rank.channels[part.channel], calls_[{simulated, 1, part.channel}]++}, event, FlowKind::p2p);
+        meet({1, rank.channels[part.channel], calls_[{cls, 1, part.channel}]++, shown.column}, event,
+             FlowKind::p2p);
 }
 
-void Converter::add_rank(std::uint32_t simulated) {
+void Converter::add_rank(const Shown& shown) {
+    const std::uint32_t simulated = shown.simulated;
     const SimulatedRank& rank = s_.placement.ranks[simulated];
     const AnnotatedGraph& annotated = s_.graphs[rank.costs];
     const RankGraph& graph = *annotated.graph;
     const RankTimeline& t = s_.timeline.ranks[simulated];
-    const std::uint32_t cls = builder_.add_class(fmt::format("rank {}", rank.rank), rank.stage,
-                                                 represented_ranks(s_.job, s_.placement, simulated));
+    const std::uint32_t cls =
+        builder_.add_class(fmt::format("rank {}", shown.ranks.front()), rank.stage, shown.ranks);
     std::vector<std::uint64_t> events(t.size());
     std::map<std::uint32_t, std::uint32_t> comm_rows;
     for (std::uint32_t row = 0; row < t.size(); ++row) {
@@ -165,7 +195,7 @@ void Converter::add_rank(std::uint32_t simulated) {
         events[row] =
             builder_.add_event(stream(simulated, cls, op.kind == OpKind::host ? kHostStream : op.stream), e);
         if (communication)
-            connect(simulated, op, events[row]);
+            connect(shown, cls, op, events[row]);
     }
     for (std::uint32_t row = 0; row < t.size(); ++row)
         if (t.binding[row] < t.size())
@@ -176,6 +206,13 @@ void Converter::add_rank(std::uint32_t simulated) {
 }
 
 } // namespace
+
+std::uint64_t count_trace_events(const TimelineSource& source) {
+    std::uint64_t events = 0;
+    for (const Shown& shown : shown_ranks(source))
+        events += source.timeline.ranks[shown.simulated].size();
+    return events;
+}
 
 Trace trace_of(const TimelineSource& source, std::string meta) {
     return Converter(source).convert(std::move(meta));

@@ -15,7 +15,11 @@ struct TimelineSource {
     const Placement& placement;
     const std::vector<AnnotatedGraph>& graphs; // by cost class
     const Timeline& timeline;
+    std::vector<int> ranks; // global ranks to show, a class each; empty: one class a recorded rank
 };
+
+// Events of a trace of these ranks (empty: of one class a recorded rank), without making it.
+std::uint64_t count_trace_events(const TimelineSource& source);
 
 // The recorded ranks as a trace: a class each with the ranks that it stands for, a stream per CUDA stream
 // that was used and one for the host thread, flows between the members of collectives and the ends of

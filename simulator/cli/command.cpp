@@ -21,7 +21,7 @@ constexpr std::string_view kSimulateDescription =
     "change that fits.";
 
 constexpr std::string_view kSetHelp =
-    "Override one resolved value: cluster.PATH (cluster.node.nics.bandwidth=800Gbps), gpu.KEY "
+    "Override one resolved value: cluster.PATH (cluster.node.nics.bandwidth=200Gbps), gpu.KEY "
     "(gpu.hbm_bandwidth=1.5x), job.KEY (job.batch.micro=2), interference=off|constant:F, contention=off|on. "
     "`echosim show` "
     "lists the "
@@ -37,8 +37,8 @@ std::vector<Command> make_commands() {
              {{"echosim simulate pretrain.sh --cluster dgx-h100", "the script's own world size"},
               {"echosim simulate pretrain.sh --cluster dgx-h100 -- --tensor-model-parallel-size 4",
                "the same with another layout"},
-              {"echosim simulate pretrain.sh --cluster dgx-h100 --set cluster.node.nics.bandwidth=800Gbps",
-               "on a faster network"},
+              {"echosim simulate pretrain.sh --cluster dgx-h100 --set cluster.node.nics.bandwidth=200Gbps",
+               "on a slower network"},
               {"echosim simulate pretrain.sh --cluster dgx-h100 --timeline step.json.gz",
                "timeline for ui.perfetto.dev"}},
          .completes = Completes::job,

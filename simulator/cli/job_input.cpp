@@ -50,7 +50,7 @@ void read_override(const std::string& setting, Overrides& overrides) {
     const std::size_t equals = setting.find('=');
     if (equals == std::string::npos || equals == 0)
         throw InputError("--set", fmt::format("\"{}\" is not KEY=VALUE", setting),
-                         "for example --set cluster.node.nics.bandwidth=800Gbps");
+                         "for example --set cluster.node.nics.bandwidth=200Gbps");
     const std::string key = setting.substr(0, equals);
     const std::string value = setting.substr(equals + 1);
     if (value.empty())
@@ -71,6 +71,8 @@ void read_override(const std::string& setting, Overrides& overrides) {
         return overrides.cluster.emplace_back(key.substr(8), value), void();
     if (key.starts_with("gpu."))
         return overrides.cluster.emplace_back(key, value), void();
+    if (key == "job.kernels.software")
+        return overrides.software = value, void();
     if (key.starts_with("job.")) {
         overrides.flags.push_back(flag_for_key(key.substr(4), value));
         overrides.flags.back().origin = "--set";
@@ -169,6 +171,7 @@ Job resolve_job_argument(const Invocation& invocation, const Overrides& override
     if (const auto gpus = invocation.value("--gpus"))
         options.gpus = parse_whole_number("--gpus", *gpus, 1, kMostGpus);
     options.strict = invocation.has("--strict");
+    options.software = overrides.software;
     return resolve_job(source, options);
 }
 

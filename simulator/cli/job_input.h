@@ -18,6 +18,7 @@ struct Overrides {
     std::vector<Flag> flags;                                  // job.*
     std::optional<std::string> interference;
     std::optional<bool> contention;
+    std::string software; // job.kernels.software: generation, not a Megatron flag
 };
 
 // Throws InputError with every problem: no "=", unknown prefix (with suggestion), unknown key, wrong value.

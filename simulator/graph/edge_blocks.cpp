@@ -96,7 +96,9 @@ BlockId head_forward(RankGraph& graph, const Job& job) {
         reduce("all-reduce predicted (tp)", statistic);
     reduce("all-reduce sum (tp)", fused ? 2 * statistic : statistic);
     b.memory("loss softmax", KernelClass::loss, 8 * logits);
-    if (is_legacy_software(job) || job.kernels.software == "mcore-2024") {
+    // averaged for the log every micro-batch
+    const bool replicated = job.parallel.dp * job.parallel.cp > 1;
+    if (replicated && (is_legacy_software(job) || job.kernels.software == "mcore-2024")) {
         const auto op = b.collective(
             "all-reduce loss (dp)",
             {static_cast<std::uint32_t>(Slot::dp), CollectiveKind::all_reduce, 4, DType::fp32}, Stream::dp);

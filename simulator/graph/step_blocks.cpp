@@ -21,10 +21,19 @@ int replicas(const Job& job) {
     return job.parallel.dp * job.parallel.cp;
 }
 
-// A small all-reduce whose result the host reads.
-void all_reduce_and_read(BlockBuilder& b, std::string_view name, Slot slot) {
+int group_size(const Job& job, Slot slot) {
+    return slot == Slot::world ? job.parallel.world_size : job.parallel.tp * job.parallel.pp;
+}
+
+// A small all-reduce over mp or world whose result the host reads.
+void all_reduce_and_read(BlockBuilder& b, const Job& job, std::string_view name, Slot slot) {
+    const std::string read = "read " + std::string(name);
+    if (group_size(job, slot) == 1) {
+        b.host(read, 5_us, {Dep::tail(tail_of(Stream::compute))});
+        return;
+    }
     const auto op = b.collective(name, on(slot, CollectiveKind::all_reduce, 4, DType::fp32), Stream::world);
-    b.host("read " + std::string(name), 5_us, {Dep::op(op)});
+    b.host(read, 5_us, {Dep::op(op)});
 }
 
 // Gradients of norms are partial sums under sequence parallelism; a tied word embedding is on two stages.
@@ -114,16 +123,16 @@ BlockId finish_step(RankGraph& graph, const Job& job, int pipeline_rank) {
     const Slot statistics = sharded ? Slot::world : Slot::mp;
     if (job.precision.loss_scaling) {
         b.memory("unscale gradients", KernelClass::optimizer, 2 * gradient_bytes(job) * p);
-        all_reduce_and_read(b, "all-reduce found inf", statistics);
+        all_reduce_and_read(b, job, "all-reduce found inf", statistics);
     }
     if (job.clip_grad > 0) {
         b.memory("gradient norm", KernelClass::reduction, gradient_bytes(job) * p);
-        all_reduce_and_read(b, "all-reduce gradient norm", statistics);
+        all_reduce_and_read(b, job, "all-reduce gradient norm", statistics);
         b.memory("clip gradients", KernelClass::optimizer, 2 * gradient_bytes(job) * p);
     }
     b.memory("adam", KernelClass::optimizer, 28 * p);
     b.memory("copy to model parameters", KernelClass::copy, 6 * p);
-    if (sharded && !job.data_parallel.overlap_param_gather) {
+    if (sharded && replicas(job) > 1 && !job.data_parallel.overlap_param_gather) {
         b.set_phase(Phase::param_gather);
         const auto op = b.collective("all-gather parameters (dp)",
                                      on(Slot::dp, CollectiveKind::all_gather,
@@ -132,7 +141,7 @@ BlockId finish_step(RankGraph& graph, const Job& job, int pipeline_rank) {
         b.wait("wait parameters", {Dep::op(op)});
         b.set_phase(Phase::optimizer);
     }
-    all_reduce_and_read(b, "all-reduce update successful", Slot::mp);
+    all_reduce_and_read(b, job, "all-reduce update successful", Slot::mp);
     b.host("end of step", 0, {Dep::tail(tail_of(Stream::compute)), Dep::tail(tail_of(Stream::dp))});
     b.host_step("learning rate, logging");
     return b.finish();

@@ -19,6 +19,7 @@
 #include <algorithm>
 #include <charconv>
 #include <chrono>
+#include <cmath>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -48,6 +49,29 @@ void refuse_what_is_not_modelled(const Job& job) {
         problems.push_back({job.name, "cannot be simulated yet: " + feature, ""});
     throw InputError(std::move(problems));
 }
+
+// What the models leave out for this cluster, in the user's words.
+void warn_of_cluster(const Job& job, const Cluster& cluster, std::vector<std::string>& warnings) {
+    const Node& node = cluster.node;
+    if (job.parallel.world_size <= node.gpus)
+        return;
+    const bool oversubscribed = std::ranges::any_of(
+        cluster.fabric.levels, [](const FabricLevel& level) { return level.oversubscription > 1; });
+    if (oversubscribed)
+        warnings.push_back(
+            "cluster.fabric.levels: oversubscription is not modelled: traffic between leaves counts as "
+            "if the fabric were not blocking");
+    // as NCCL counts a PCIe path: 12 GB/s for a x16 link of generation 3, twice that each generation
+    const BytesPerSecond pcie = 12_GBps * std::exp2(node.pcie.gen - 3) * node.pcie.width / 16.0;
+    if (node.nics.bandwidth > 1.1 * pcie)
+        warnings.push_back(
+            fmt::format("cluster.node.nics.bandwidth {} is more than a GPU's PCIe path carries ({}): the "
+                        "path counts; raise cluster.node.pcie.gen as well",
+                        format_bandwidth(node.nics.bandwidth), format_bandwidth(pcie)));
+}
+
+// 40 KiB of engine state a rank.
+constexpr std::size_t kMostSimulatedRanks = 32'768;
 
 // The whole chain; holds what later stages point into.
 class Simulation {
@@ -96,9 +120,14 @@ class Simulation {
 void Simulation::build() {
     for (int stage = 0; stage < job_.parallel.pp; ++stage)
         graphs_.push_back(build_graph(job_, stage));
-    const bool unfold = !options_.fold ||
-                        (options_.keep_timeline && options_.timeline_ranks != TimelineRanks::representative);
-    placement_ = place(job_, cluster_, graphs_, !unfold);
+    placement_ = place(job_, cluster_, graphs_, options_.fold);
+    if (placement_.ranks.size() > kMostSimulatedRanks)
+        throw InputError(
+            job_.name,
+            fmt::format("the ranks of a stage are not placed alike on nodes of {} GPUs, and {} ranks "
+                        "are too many to simulate one by one (at most {})",
+                        cluster_.node.gpus, placement_.ranks.size(), kMostSimulatedRanks),
+            "choose a tensor-parallel size that divides the GPUs of a node");
     const CostModels models{kernels_, *collectives_, host_, cluster_};
     for (const CostClass& c : placement_.cost_classes)
         annotated_.push_back(annotate(graphs_[static_cast<std::size_t>(c.stage)], c, models));
@@ -197,13 +226,26 @@ Result Simulation::result() const {
     r.memory = judge_memory(job_, cluster_.gpu, activations);
     r.simulation = {timeline_.ops, job_.parallel.world_size, static_cast<int>(placement_.ranks.size()), 0};
     r.warnings = job_.warnings;
-    if (!placement_.folded && options_.fold && !options_.keep_timeline)
+    warn_of_cluster(job_, cluster_, r.warnings);
+    if (!placement_.folded && options_.fold)
         r.warnings.push_back(
             "the ranks of a stage are not placed alike on the nodes: every rank was simulated on its own");
     return r;
 }
 
 Trace Simulation::trace() const {
+    TimelineSource source{job_, placement_, annotated_, timeline_, {}};
+    if (options_.timeline_ranks == TimelineRanks::listed)
+        source.ranks = options_.listed_ranks;
+    if (options_.timeline_ranks == TimelineRanks::all)
+        for (int rank = 0; rank < job_.parallel.world_size; ++rank)
+            source.ranks.push_back(rank);
+    const std::uint64_t events = count_trace_events(source);
+    if (options_.most_timeline_events > 0 && events > options_.most_timeline_events)
+        throw InputError("--timeline",
+                         fmt::format("{} events are more than viewers of JSON can hold ({})", events,
+                                     options_.most_timeline_events),
+                         "write .etr, show fewer ranks with --timeline-ranks, or insist with --force");
     const nlohmann::ordered_json meta = {{"tool", "echosim"},
                                          {"kind", "simulated"},
                                          {"job", job_.name},
@@ -211,7 +253,7 @@ Trace Simulation::trace() const {
                                          {"gpu", cluster_.gpu.name},
                                          {"world_size", job_.parallel.world_size},
                                          {"step_time_s", to_seconds(timeline_.end)}};
-    return trace_of({job_, placement_, annotated_, timeline_}, meta.dump());
+    return trace_of(source, meta.dump());
 }
 
 } // namespace

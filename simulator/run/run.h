@@ -20,6 +20,7 @@ struct RunOptions {
     bool keep_timeline = false;       // fill RunOutput::trace
     TimelineRanks timeline_ranks = TimelineRanks::representative;
     std::vector<int> listed_ranks;
+    std::uint64_t most_timeline_events = 0; // refuse a longer timeline before it is made; 0 = no limit
 };
 
 struct RunOutput {

@@ -37,17 +37,24 @@ TEST(MemoryTime, EveryClassIsSlowerThanTheDataSheet) {
     }
 }
 
-TEST(HostCosts, NewerSoftwareLaunchesFaster) {
-    double before = 1;
+// A launch-bound layer of Megatron-DeepSpeed with full recomputation, TP > 1: 28 element-wise kernels, 28
+// GEMMs (8 a forward, run twice, and 12 backward) and 6 collectives: 28 x 36 + 28 x 55 + 6 x 60 us = 2.9 ms.
+// vTrain measured 3.4-3.6 ms including what happens once a micro-batch.
+TEST(HostCosts, ALaunchBoundLayerOfMegatronDeepSpeedTakesThreeMilliseconds) {
+    const HostCosts costs = host_costs("megatron-deepspeed");
+    const Seconds layer = 28 * costs.kernel_launch + 28 * costs.gemm_launch + 6 * costs.collective_launch;
+    EXPECT_NEAR(layer, 2.9e-3, 0.1e-3);
+}
+
+TEST(HostCosts, EverySetLiesBetweenASingleOpAndTheSlowestMeasuredLoop) {
     for (const char* software :
-         {"megatron-2020", "megatron-2022", "megatron-2023", "mcore-2024", "mcore-2025"}) {
+         {"megatron-2020", "megatron-2022", "megatron-deepspeed", "mcore-2024", "mcore-2025"}) {
         const HostCosts costs = host_costs(software);
-        EXPECT_LT(costs.kernel_launch, before) << software;
-        EXPECT_GE(costs.kernel_launch, 3_us);
-        EXPECT_LE(costs.kernel_launch, 10_us);
-        EXPECT_GE(costs.collective_launch, 15_us);
-        EXPECT_LE(costs.collective_launch, 30_us);
-        before = costs.kernel_launch;
+        EXPECT_GE(costs.kernel_launch, 5_us) << software;
+        EXPECT_LE(costs.kernel_launch, 36_us) << software;
+        EXPECT_GE(costs.collective_launch, 15_us) << software;
+        EXPECT_LE(costs.collective_launch, 90_us) << software;
+        EXPECT_GT(costs.gemm_launch, costs.kernel_launch) << software;
     }
     EXPECT_DOUBLE_EQ(host_costs("something else").kernel_launch, host_costs("mcore-2024").kernel_launch);
 }

@@ -7,6 +7,7 @@
 #include "simulator/core/files.h"
 #include "simulator/core/suggest.h"
 #include "simulator/run/run.h"
+#include "traces/chrome_json.h"
 #include "traces/timeline_file.h"
 
 #include <chrono>
@@ -28,8 +29,12 @@ void read_timeline_options(const Invocation& invocation, RunOptions& options) {
     }
     check_timeline_path(*file);
     options.keep_timeline = true;
+    const bool etr = file->ends_with(".etr");
+    if (!etr && !invocation.has("--force"))
+        options.most_timeline_events = PerfettoOptions{}.max_events;
     if (ranks == "all") {
-        options.timeline_ranks = TimelineRanks::all;
+        // .etr lists the ranks that each class stands for: nothing is lost
+        options.timeline_ranks = etr ? TimelineRanks::representative : TimelineRanks::all;
     } else if (ranks && *ranks != "representative") {
         options.timeline_ranks = TimelineRanks::listed;
         options.listed_ranks = parse_rank_list(*ranks);
