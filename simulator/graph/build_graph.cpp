@@ -110,8 +110,7 @@ void StageBuilder::make_layer_blocks() {
     layer_backward_ = layer_backward(graph_, job_);
     if (job_.recompute.granularity == RecomputeGranularity::full)
         layer_recompute_ = layer_forward(graph_, job_, Phase::recompute);
-    if (job_.recompute.granularity == RecomputeGranularity::selective &&
-        job_.kernels.attention == AttentionImpl::unfused)
+    if (job_.recompute.granularity == RecomputeGranularity::selective)
         attention_recompute_ = attention_recompute(graph_, job_);
     load_batch_ = load_batch(graph_, job_);
     if (stage_ == 0) {
@@ -249,12 +248,12 @@ void StageBuilder::backward_unit(int microbatch, int chunk, int begin, int end, 
             emit(layer_recompute_, microbatch, chunk, base + layer);
         }
     for (int layer = end - 1; layer >= begin; --layer) {
-        if (selective && job_.kernels.attention == AttentionImpl::unfused) {
+        if (selective) {
             change_memory("recomputed attention", saved_.layer_full - saved_.layer, true, microbatch, chunk);
             emit(attention_recompute_, microbatch, chunk, base + layer);
         }
         emit(layer_backward_, microbatch, chunk, base + layer);
-        if (selective && job_.kernels.attention == AttentionImpl::unfused)
+        if (selective)
             change_memory("release attention", saved_.layer_full - saved_.layer, false, microbatch, chunk);
         change_memory("release activations", recompute ? saved_.layer_full : kept, false, microbatch, chunk);
         if (microbatch == job_.batch.num_microbatches - 1)
