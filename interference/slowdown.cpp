@@ -7,7 +7,9 @@
 
 namespace echosim {
 
-void NoSlowdown::rates(std::span<const Running>, std::span<double> rate) const { std::ranges::fill(rate, 1.0); }
+void NoSlowdown::rates(std::span<const Running>, std::span<double> rate) const {
+    std::ranges::fill(rate, 1.0);
+}
 
 ConstantSlowdown::ConstantSlowdown(double factor) : factor_(factor) {
     ECHOSIM_CHECK(factor >= 1.0, "a slowdown factor is at least 1");

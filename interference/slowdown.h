@@ -11,8 +11,8 @@ namespace echosim {
 struct Running {
     OpKind kind = OpKind::compute;
     KernelClass kernel_class = KernelClass::other;
-    int ctas = 0;               // SMs held by a collective's channels; 0 for compute
-    double hbm_share = 0;       // share of the HBM bandwidth it needs alone, 0..1
+    int ctas = 0;         // SMs held by a collective's channels; 0 for compute
+    double hbm_share = 0; // share of the HBM bandwidth it needs alone, 0..1
 };
 
 class SlowdownModel {
@@ -31,7 +31,8 @@ class NoSlowdown final : public SlowdownModel {
     void rates(std::span<const Running> on_one_gpu, std::span<double> rate) const override;
 };
 
-// Compute that overlaps communication takes `factor` times as long (`--set interference=constant:1.2`); factor >= 1.
+// Compute that overlaps communication takes `factor` times as long (`--set interference=constant:1.2`);
+// factor >= 1.
 class ConstantSlowdown final : public SlowdownModel {
   public:
     explicit ConstantSlowdown(double factor);

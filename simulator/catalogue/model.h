@@ -7,11 +7,12 @@
 
 namespace echosim {
 
-// A model of the catalogue is the list of Megatron-LM flags that describe its shape, so that there is one way to
-// derive everything else. Sequence length and batch are not part of it, except the length it was trained with.
+// A model of the catalogue is the list of Megatron-LM flags that describe its shape, so that there is one way
+// to derive everything else. Sequence length and batch are not part of it, except the length it was trained
+// with.
 struct CatalogueModel {
-    std::string id;                     // "llama3-70b"
-    std::vector<std::string> aliases;   // "llama3.1-70b", "meta-llama/Meta-Llama-3-70B"
+    std::string id;                   // "llama3-70b"
+    std::vector<std::string> aliases; // "llama3.1-70b", "meta-llama/Meta-Llama-3-70B"
     std::string description;
     std::vector<std::pair<std::string, std::string>> flags; // {"--num-layers", "80"}, {"--swiglu", ""}
     std::string source;

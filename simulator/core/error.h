@@ -4,15 +4,16 @@
 #include <string>
 #include <vector>
 
-// Errors, as docs/architecture.md sorts them: wrong input is InputError (exit code 2), a step that cannot finish
-// is DeadlockError, a broken invariant aborts through ECHOSIM_CHECK. Libraries never print and never exit.
+// Errors, as docs/architecture.md sorts them: wrong input is InputError (exit code 2), a step that cannot
+// finish is DeadlockError, a broken invariant aborts through ECHOSIM_CHECK. Libraries never print and never
+// exit.
 namespace echosim {
 
 // One thing that is wrong with what the user gave.
 struct Problem {
-    std::string where;    // "job.sh:12", "cluster.json:7:14: node.nics", "--gpus"; may be empty
-    std::string message;  // what was read and what is allowed
-    std::string hint;     // what to do; may be empty
+    std::string where;   // "job.sh:12", "cluster.json:7:14: node.nics", "--gpus"; may be empty
+    std::string message; // what was read and what is allowed
+    std::string hint;    // what to do; may be empty
 };
 
 // Wrong input: all problems that one reading found. what() is the text for people, a line or two a problem.

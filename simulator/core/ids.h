@@ -12,10 +12,10 @@ template <class Tag> struct Id {
     constexpr auto operator<=>(const Id&) const = default;
 };
 
-using Rank = Id<struct RankTag>;             // global rank of the job, 0 .. world size - 1
-using RankClass = Id<struct RankClassTag>;   // ranks that are provably identical
-using NameId = Id<struct NameTag>;           // interned string
-using BlockId = Id<struct BlockTag>;         // block of an execution graph
+using Rank = Id<struct RankTag>;           // global rank of the job, 0 .. world size - 1
+using RankClass = Id<struct RankClassTag>; // ranks that are provably identical
+using NameId = Id<struct NameTag>;         // interned string
+using BlockId = Id<struct BlockTag>;       // block of an execution graph
 
 } // namespace echosim
 

@@ -13,9 +13,9 @@ namespace echosim {
 // "bandwidth" 1, "ngpus" -> "gpus" 1.
 std::size_t edit_distance(std::string_view a, std::string_view b);
 
-// Candidates within `max_distance` edits (1 for texts of up to three characters), nearest first, at most three. When the
-// nearest is not within one edit, candidates that start with the text go first, if they are at most three ("h100" ->
-// "h100-sxm", "h100-pcie"). Case is ignored.
+// Candidates within `max_distance` edits (1 for texts of up to three characters), nearest first, at most
+// three. When the nearest is not within one edit, candidates that start with the text go first, if they are
+// at most three ("h100" -> "h100-sxm", "h100-pcie"). Case is ignored.
 std::vector<std::string> nearest(const std::vector<std::string>& candidates, std::string_view text,
                                  std::size_t max_distance = 2);
 

@@ -36,8 +36,7 @@ Seconds best_tile(const GemmParameters& p, const KernelMachine& machine, const G
     const double partial_sums = p.split_cost * 4 * shape.m * shape.n * shape.batch / machine.bandwidth;
     double best = 1e30;
     for (const GemmTile& tile : kGemmTiles) {
-        const double blocks =
-            round_up(shape.m / tile.rows) * round_up(shape.n / tile.columns) * shape.batch;
+        const double blocks = round_up(shape.m / tile.rows) * round_up(shape.n / tile.columns) * shape.batch;
         const double work =
             2 * tile.rows * tile.columns / (rate * p.tile_efficiency[static_cast<std::size_t>(tile.kind)]);
         for (const double split : {1.0, 2.0, 4.0, 8.0}) {

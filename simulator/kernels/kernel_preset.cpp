@@ -22,7 +22,8 @@ struct EmbeddedPreset {
 };
 constexpr std::array kEmbedded{
     EmbeddedPreset{"a100", embedded::kA100}, EmbeddedPreset{"b200", embedded::kB200},
-    EmbeddedPreset{"gb200", embedded::kGb200}, EmbeddedPreset{"h100", embedded::kH100}, EmbeddedPreset{"v100", embedded::kV100}};
+    EmbeddedPreset{"gb200", embedded::kGb200}, EmbeddedPreset{"h100", embedded::kH100},
+    EmbeddedPreset{"v100", embedded::kV100}};
 
 // One number of a section: the same list reads and writes it.
 struct Number {

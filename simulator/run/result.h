@@ -15,15 +15,15 @@ namespace echosim {
 
 struct StepTime {
     Seconds time = 0;
-    std::optional<Seconds> p05;   // residual band of this GPU's validation rows; absent with fewer than 10 rows
+    std::optional<Seconds> p05; // residual band of this GPU's validation rows; absent with fewer than 10 rows
     std::optional<Seconds> p95;
 };
 
 struct Throughput {
     double tokens_per_s = 0;
     double tokens_per_s_per_gpu = 0;
-    double model_flops_per_gpu = 0;      // FLOP/s, without recomputation
-    double hardware_flops_per_gpu = 0;   // FLOP/s, with it
+    double model_flops_per_gpu = 0;    // FLOP/s, without recomputation
+    double hardware_flops_per_gpu = 0; // FLOP/s, with it
     double mfu = 0;
     double hfu = 0;
     std::string flops_formula = "causal";
@@ -38,7 +38,7 @@ struct Breakdown {
 struct StageMemory {
     int stage = 0;
     Bytes peak = 0, weights = 0, gradients = 0, optimizer = 0, activations = 0, buffers = 0, overhead = 0;
-    int in_flight = 0;   // micro-batches (chunks of them) whose activations are held at the peak
+    int in_flight = 0; // micro-batches (chunks of them) whose activations are held at the peak
 };
 
 struct Memory {
@@ -46,12 +46,12 @@ struct Memory {
     Bytes peak = 0;
     Bytes capacity = 0;
     std::vector<StageMemory> stages;
-    std::string nearest_fit;   // the smallest change that fits, when it does not
+    std::string nearest_fit; // the smallest change that fits, when it does not
 };
 
 // All calls of one kind on one group, on the critical rank.
 struct Communication {
-    std::string group;         // "tp", "dp_cp", "pp", ...
+    std::string group; // "tp", "dp_cp", "pp", ...
     CollectiveKind kind = CollectiveKind::all_reduce;
     Algorithm algorithm = Algorithm::ring;
     Protocol protocol = Protocol::simple;
@@ -60,12 +60,12 @@ struct Communication {
     double bytes_per_call = 0; // mean
     Seconds time = 0;          // sum over the step, alone
     Seconds exposed = 0;
-    double busbw = 0;          // bytes/s, mean weighted by bytes
+    double busbw = 0; // bytes/s, mean weighted by bytes
 };
 
 struct Contributor {
-    std::string name;          // kernel or collective
-    Seconds time = 0;          // on the critical rank
+    std::string name; // kernel or collective
+    Seconds time = 0; // on the critical rank
 };
 
 struct ProvenanceShares {
@@ -76,7 +76,7 @@ struct SimulationStats {
     std::int64_t ops = 0;
     int ranks_represented = 0;
     int ranks_simulated = 0;
-    Seconds wall = 0;          // never written to a file
+    Seconds wall = 0; // never written to a file
 };
 
 struct Result {
@@ -91,7 +91,7 @@ struct Result {
     ProvenanceShares provenance;
     SimulationStats simulation;
     int critical_rank = 0;
-    double bubble_share = 0;          // bubble / step time
+    double bubble_share = 0; // bubble / step time
     std::vector<std::string> warnings;
 };
 

@@ -184,7 +184,8 @@ void resolve_kernels(Resolution& r) {
     // Megatron before 2022 reduces the data gradient in the open.
     if (k.software == "megatron-2020" || k.software == "megatron-2021") {
         k.tp_async_allreduce = false;
-        r.note_flag("kernels.tp_async_allreduce", false, fmt::format("derived: {} has no overlap", k.software));
+        r.note_flag("kernels.tp_async_allreduce", false,
+                    fmt::format("derived: {} has no overlap", k.software));
     } else {
         k.tp_async_allreduce =
             on_unless(r, "kernels.tp_async_allreduce", "--no-async-tensor-model-parallel-allreduce");

@@ -23,7 +23,8 @@ Traced make_trace(bool fold) {
     Traced t;
     t.step = test::build_step(test::small_job(kFlags), find_cluster("dgx-h100"), fold);
     t.timeline = test::simulate_step(t.step);
-    t.trace = trace_of({t.step.job, t.step.placement, t.step.annotated, t.timeline, {}}, R"({"tool":"test"})");
+    t.trace =
+        trace_of({t.step.job, t.step.placement, t.step.annotated, t.timeline, {}}, R"({"tool":"test"})");
     return t;
 }
 

@@ -56,8 +56,9 @@ void set_generations(KernelPreset& preset) {
                           {"megatron-deepspeed", {1.0, 1.0, 1.0}}};
 }
 
-// What the isolated tables miss in sustained training (power, cold caches), from measured steps: `echosim validate
-// steps` has no bias left by GPU. The B200 figure is that of third-party runs of 8 GPUs without tuning.
+// What the isolated tables miss in sustained training (power, cold caches), from measured steps: `echosim
+// validate steps` has no bias left by GPU. The B200 figure is that of third-party runs of 8 GPUs without
+// tuning.
 void set_derates(KernelPreset& preset) {
     preset.derate_matmul = preset.name == "a100" ? 1.06 : preset.name == "h100" ? 1.18 : 1.36;
     preset.derate_memory = preset.name == "b200" ? 1.15 : 1.05;
@@ -85,9 +86,9 @@ void complete_hopper(KernelPreset& h100, const KernelPreset& a100, const KernelP
 KernelPreset derive_volta(const KernelPreset& a100) {
     KernelPreset v100 = a100;
     v100.name = "v100";
-    v100.source =
-        "efficiencies of the a100 preset on the V100 data sheet; attention lowered for first-generation tensor "
-        "cores, slower starts of CUDA 10/11 libraries";
+    v100.source = "efficiencies of the a100 preset on the V100 data sheet; attention lowered for "
+                  "first-generation tensor "
+                  "cores, slower starts of CUDA 10/11 libraries";
     v100.measured_on.clear();
     v100.provenance = Provenance::catalogue;
     v100.gemm.fixed_us += 1;
@@ -102,7 +103,8 @@ KernelPreset derive_volta(const KernelPreset& a100) {
 KernelPreset derive_grace_blackwell(const KernelPreset& b200) {
     KernelPreset gb200 = b200;
     gb200.name = "gb200";
-    gb200.source = "efficiencies of the b200 preset; derating from published Nemotron-4 340B steps on GB200 NVL72";
+    gb200.source =
+        "efficiencies of the b200 preset; derating from published Nemotron-4 340B steps on GB200 NVL72";
     gb200.measured_on.clear();
     gb200.provenance = Provenance::catalogue;
     gb200.derate_matmul = 1.15;
