@@ -2,6 +2,7 @@
 #include "simulator/catalogue/gpu.h"
 #include "simulator/core/error.h"
 #include "simulator/core/json.h"
+#include "tests/support/refusal.h"
 
 #include <cmath>
 #include <filesystem>
@@ -15,15 +16,6 @@ namespace {
 
 using ::testing::HasSubstr;
 using Json = nlohmann::ordered_json;
-
-template <class Call> std::string refusal(Call call) {
-    try {
-        call();
-    } catch (const InputError& error) {
-        return error.what();
-    }
-    return "accepted";
-}
 
 TEST(Gpu, DataSheetFigures) {
     const Gpu& a100 = find_gpu("a100-sxm-80gb");

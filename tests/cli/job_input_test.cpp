@@ -2,6 +2,7 @@
 #include "simulator/cli/job_input.h"
 
 #include "simulator/core/error.h"
+#include "tests/support/refusal.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,15 +12,6 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
-
-template <class Call> std::string refusal(Call call) {
-    try {
-        call();
-    } catch (const InputError& error) {
-        return error.what();
-    }
-    return "accepted";
-}
 
 TEST(RankList, ReadsNumbersAndRanges) {
     EXPECT_THAT(parse_rank_list("0,8,16-19"), ElementsAre(0, 8, 16, 17, 18, 19));

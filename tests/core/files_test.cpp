@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simulator/core/error.h"
 #include "simulator/core/files.h"
+#include "tests/support/refusal.h"
 
 #include <filesystem>
 #include <fstream>
@@ -33,15 +34,6 @@ class Files : public ::testing::Test {
 
     fs::path folder_;
 };
-
-template <class Call> std::string refusal(Call call) {
-    try {
-        call();
-    } catch (const InputError& error) {
-        return error.what();
-    }
-    return "accepted";
-}
 
 TEST_F(Files, WhatIsWrittenIsReadAndNothingElseStays) {
     write_file_atomically(path("a.json"), "first");
