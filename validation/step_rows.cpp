@@ -197,6 +197,8 @@ std::vector<StepRow> read_step_rows(const std::string& path) {
     if (!json.is_array())
         throw InputError(path,
                          "read a JSON " + std::string(json.type_name()) + "; allowed: an array of step rows");
+    if (json.empty())
+        throw InputError(path, "holds no rows");
     std::vector<StepRow> rows;
     std::vector<Problem> problems;
     for (std::size_t i = 0; i < json.size() && problems.size() < kMaxRowProblems; ++i) {

@@ -169,11 +169,19 @@ void Converter::add_rank(const Shown& shown) {
     const std::uint32_t cls =
         builder_.add_class(fmt::format("rank {}", shown.ranks.front()), rank.stage, shown.ranks);
     std::vector<std::uint64_t> events(t.size());
+    const auto is_marker = [&](std::uint32_t row) {
+        const Instance& at = graph.program[t.instance[row]];
+        return graph.blocks[at.block.value].ops[t.op[row]].kind == OpKind::sync && t.duration[row] == 0;
+    };
     std::map<std::uint32_t, std::uint32_t> comm_rows;
     for (std::uint32_t row = 0; row < t.size(); ++row) {
         const Instance& at = graph.program[t.instance[row]];
         const Op& op = graph.blocks[at.block.value].ops[t.op[row]];
         const bool communication = op.kind == OpKind::collective || op.kind == OpKind::p2p;
+        if (is_marker(row)) { // who waits for it waits for its cause
+            events[row] = t.binding[row] < row ? events[t.binding[row]] : kNoEvent;
+            continue;
+        }
         Event e;
         e.start = t.start[row];
         e.duration = t.duration[row];
@@ -198,7 +206,7 @@ void Converter::add_rank(const Shown& shown) {
             connect(shown, cls, op, events[row]);
     }
     for (std::uint32_t row = 0; row < t.size(); ++row)
-        if (t.binding[row] < t.size())
+        if (!is_marker(row) && t.binding[row] < t.size() && events[t.binding[row]] != kNoEvent)
             builder_.set_binding_pred(events[row], events[t.binding[row]]);
     const std::uint32_t counter = builder_.add_counter(cls, "activations", "bytes");
     for (const MemorySample& sample : s_.timeline.memory[simulated])

@@ -88,7 +88,29 @@ std::string document_text(const nlohmann::ordered_json& document) {
     return document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
+namespace {
+
+// An output that is one of the command's inputs would destroy it.
+void refuse_to_overwrite_inputs(const Invocation& invocation) {
+    std::vector<std::string> inputs = invocation.arguments;
+    for (const char* option : {"--cluster", "--data", "--calibration"})
+        if (const auto file = invocation.value(option))
+            inputs.push_back(*file);
+    for (const char* option : {"--output", "--timeline"}) {
+        const auto file = invocation.value(option);
+        for (const std::string& input : inputs) {
+            std::error_code error;
+            if (file && std::filesystem::equivalent(*file, input, error))
+                throw InputError(option, fmt::format("\"{}\" is an input of this command", *file),
+                                 "give another name: the input would be overwritten");
+        }
+    }
+}
+
+} // namespace
+
 void check_output(const Invocation& invocation) {
+    refuse_to_overwrite_inputs(invocation);
     const auto file = invocation.value("--output");
     if (file && *file != "-")
         check_writable(*file);

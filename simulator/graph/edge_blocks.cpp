@@ -128,7 +128,7 @@ BlockId head_backward(RankGraph& graph, const Job& job) {
                             .k = s.tokens,
                             .dtype = type,
                             .pass = GemmPass::wgrad,
-                            .accumulate_fp32 = s.fused_wgrad});
+                            .accumulate_fp32 = s.fused_wgrad && job.precision.grads_in_fp32});
     if (!s.fused_wgrad)
         b.memory("logits grad add", KernelClass::elementwise,
                  s.grad_accumulate_bytes_per_weight * vocab * s.h);

@@ -28,7 +28,7 @@ class LayerBlock {
                 .k = k,
                 .dtype = job_.precision.compute,
                 .pass = pass,
-                .accumulate_fp32 = pass == GemmPass::wgrad && s_.fused_wgrad};
+                .accumulate_fp32 = pass == GemmPass::wgrad && s_.fused_wgrad && job_.precision.grads_in_fp32};
     }
     CollectiveWork tp_work(CollectiveKind kind) const {
         return {tail_of_slot(Slot::tp), kind, static_cast<Bytes>(s_.hidden_bytes), job_.precision.compute};

@@ -80,7 +80,10 @@ LayerShapes layer_shapes(const Job& job) {
     s.fc2_in = m.ffn_hidden / s.t;
     s.fc1_out = s.fc2_in * (m.gated() ? 2 : 1);
     s.hidden_bytes = kElement * s.tokens * s.h;
-    s.fused_wgrad = job.kernels.gradient_accumulation_fusion && job.precision.grads_in_fp32;
+    // the fused kernels came with Megatron of 2022; DeepSpeed keeps gradients in its own buffers
+    const std::string& software = job.kernels.software;
+    const bool available = !is_legacy_software(job) || software == "megatron-2022";
+    s.fused_wgrad = job.kernels.gradient_accumulation_fusion && available;
     size_attention(s, job);
     size_elementwise(s, job);
     return s;

@@ -19,7 +19,7 @@ struct LayerShapes {
     double fc2_in = 0;          // f / t
     double hidden_bytes = 0;    // 2 T h: size of every TP collective
     bool flash = true;
-    bool fused_wgrad = true; // the weight-gradient GEMM adds into the fp32 main gradient
+    bool fused_wgrad = true; // the weight-gradient GEMM adds into the main gradient
     AttentionShape attention;
     double norm_bytes = 0, norm_backward_bytes = 0, norm_weight_grad_bytes = 0, grad_add_bytes = 0;
     double residual_add_bytes = 0, unfused_bias_dropout_bytes = 0, dropout_backward_bytes = 0,

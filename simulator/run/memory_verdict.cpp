@@ -4,6 +4,7 @@
 #include "simulator/workload/tensor_sizes.h"
 
 #include <algorithm>
+#include <fmt/format.h>
 #include <functional>
 #include <utility>
 
@@ -16,6 +17,8 @@ Bytes estimated_peak(const Job& job) {
         peak = std::max(peak, estimate_memory(job, stage).peak());
     return peak;
 }
+
+const std::string kSelective = "--recompute-granularity selective";
 
 struct Change {
     std::string flags;
@@ -55,7 +58,7 @@ std::string nearest_change(const Job& job, Bytes capacity) {
     const std::vector<Change> changes = {
         {"--use-distributed-optimizer", use_distributed_optimizer},
         {"--sequence-parallel", use_sequence_parallel},
-        {"--recompute-granularity selective", recompute_attention},
+        {kSelective, recompute_attention},
         {"--micro-batch-size 1", micro_batch_one},
         {"--recompute-granularity full --recompute-method uniform --recompute-num-layers 1", recompute_all}};
     for (const Change& change : changes) {
@@ -64,16 +67,18 @@ std::string nearest_change(const Job& job, Bytes capacity) {
             return change.flags;
     }
     Job changed = job;
-    std::string flags;
+    std::vector<std::string> kept;
     for (const Change& change : changes) {
         const Bytes before = estimated_peak(changed);
         Job next = changed;
         if (!change.apply(next) || estimated_peak(next) >= before)
             continue;
         changed = next;
-        flags += (flags.empty() ? "" : " ") + change.flags;
+        if (changed.recompute.granularity == RecomputeGranularity::full)
+            std::erase(kept, kSelective);
+        kept.push_back(change.flags);
         if (estimated_peak(changed) <= capacity)
-            return flags;
+            return fmt::format("{}", fmt::join(kept, " "));
     }
     return "none of the memory options is enough: more GPUs (--tensor-model-parallel-size or "
            "--pipeline-model-parallel-size)";

@@ -11,6 +11,7 @@
 #include "simulator/graph/build_graph.h"
 #include "simulator/kernels/host_cost.h"
 #include "simulator/kernels/kernel_time.h"
+#include "simulator/run/limits.h"
 #include "simulator/run/memory_verdict.h"
 #include "simulator/run/step_interval.h"
 #include "simulator/workload/flops.h"
@@ -50,6 +51,8 @@ void refuse_what_is_not_modelled(const Job& job) {
     throw InputError(std::move(problems));
 }
 
+constexpr std::size_t kContributors = 30;
+
 // What the models leave out for this cluster, in the user's words.
 void warn_of_cluster(const Job& job, const Cluster& cluster, std::vector<std::string>& warnings) {
     const Node& node = cluster.node;
@@ -69,9 +72,6 @@ void warn_of_cluster(const Job& job, const Cluster& cluster, std::vector<std::st
                         "path counts; raise cluster.node.pcie.gen as well",
                         format_bandwidth(node.nics.bandwidth), format_bandwidth(pcie)));
 }
-
-// 40 KiB of engine state a rank.
-constexpr std::size_t kMostSimulatedRanks = 32'768;
 
 // The whole chain; holds what later stages point into.
 class Simulation {
@@ -118,16 +118,11 @@ class Simulation {
 };
 
 void Simulation::build() {
+    check_job_size(job_, cluster_);
     for (int stage = 0; stage < job_.parallel.pp; ++stage)
         graphs_.push_back(build_graph(job_, stage));
     placement_ = place(job_, cluster_, graphs_, options_.fold);
-    if (placement_.ranks.size() > kMostSimulatedRanks)
-        throw InputError(
-            job_.name,
-            fmt::format("the ranks of a stage are not placed alike on nodes of {} GPUs, and {} ranks "
-                        "are too many to simulate one by one (at most {})",
-                        cluster_.node.gpus, placement_.ranks.size(), kMostSimulatedRanks),
-            "choose a tensor-parallel size that divides the GPUs of a node");
+    check_simulation_size(job_, cluster_, graphs_, placement_);
     const CostModels models{kernels_, *collectives_, host_, cluster_};
     for (const CostClass& c : placement_.cost_classes)
         annotated_.push_back(annotate(graphs_[static_cast<std::size_t>(c.stage)], c, models));
@@ -195,7 +190,7 @@ void Simulation::fill_breakdown(Result& r, const StepBreakdown& b) const {
         out.exposed = to_seconds(c.exposed);
         out.busbw = c.cost.bus_bandwidth;
     }
-    for (std::size_t i = 0; i < b.contributors.size() && i < 5; ++i)
+    for (std::size_t i = 0; i < b.contributors.size() && i < kContributors; ++i)
         r.top.push_back({b.contributors[i].name, to_seconds(b.contributors[i].time)});
     r.provenance = {b.provenance[0], b.provenance[1], b.provenance[2], b.provenance[3]};
 }
