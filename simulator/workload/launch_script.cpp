@@ -70,6 +70,22 @@ TrainingCommand choose_command(const shell::Runner& runner, const std::string& p
     return *best;
 }
 
+shell::Runner run_script(std::string_view text, const std::string& path, const SlurmRequest& slurm,
+                         shell::Runner::Arguments arguments) {
+    shell::Runner runner(path, arguments);
+    set_slurm_variables(runner, slurm);
+    runner.on_command = run_inner_shell;
+    runner.run_text(text, 1);
+    return runner;
+}
+
+bool trains(const shell::Runner& runner) {
+    return std::any_of(runner.commands.begin(), runner.commands.end(), [](const auto& command) {
+        const auto found = training_command(command);
+        return found && found->has_shape;
+    });
+}
+
 // Values a flag may still take, for telling a missing value from nothing at all.
 std::size_t values_of(const std::string& word) {
     if (word.find('=') != std::string::npos)
@@ -101,8 +117,6 @@ class ArgumentReader {
         std::vector<Flag> flags = parse_flags(words);
         for (Flag& flag : flags)
             settle(flag);
-        if (!problems_.empty())
-            throw InputError(std::move(problems_));
         return flags;
     }
 
@@ -120,7 +134,8 @@ class ArgumentReader {
                 continue;
             }
             if (left == 0 && text.rfind("--", 0) != 0 && shell::has_unknown(text)) {
-                unknown(origin, "an argument", text);
+                problems_.push_back(
+                    {origin, reason("an argument", text), "set it in the script, or write the value"});
                 continue;
             }
             if (text.rfind("--", 0) == 0)
@@ -132,28 +147,26 @@ class ArgumentReader {
         return words;
     }
 
-    void unknown(const std::string& origin, const std::string& subject, const std::string& text) {
+    std::string reason(const std::string& subject, const std::string& text) const {
         const shell::Unknown& cause = runner_.unknown_of(text);
-        problems_.push_back(
-            {origin,
-             fmt::format("{} depends on {} ({}), which is not known without running the script", subject,
-                         cause.what, runner_.place(cause.line)),
-             "set it in the script, or write the value"});
+        return fmt::format("{} depends on {} ({}), which is not known without running the script", subject,
+                           cause.what, runner_.place(cause.line));
     }
 
-    // Unknown values matter only where the flag does: a path may stay open.
-    void settle(Flag& flag) {
+    // Unknown values matter only where the flag does: a path may stay open. Whether the flag counts at all is
+    // seen when all flags are together.
+    void settle(Flag& flag) const {
         const MegatronOption* option = find_option(flag.name);
         const bool matters = option != nullptr && option->verdict != OptionVerdict::harmless;
         for (std::string& value : flag.values) {
             if (!shell::has_unknown(value))
                 continue;
-            if (matters && flag.name != "--tokenizer-type") {
-                unknown(flag.origin, flag.name, value);
-                return;
-            }
+            if (matters && flag.name != "--tokenizer-type" && flag.unknown.empty())
+                flag.unknown = reason(flag.name, value);
             value = spelled(value);
         }
+        if (!flag.unknown.empty())
+            return;
         const bool open = std::any_of(flag.values.begin(), flag.values.end(),
                                       [](const std::string& v) { return v.find('$') != std::string::npos; });
         if (open && option != nullptr && (option->kind != ValueKind::text || !option->choices.empty())) {
@@ -186,10 +199,10 @@ class ArgumentReader {
 JobSource read_launch_script(std::string_view text, const std::string& path) {
     check_text(text, path);
     const SlurmRequest slurm = read_sbatch_lines(text);
-    shell::Runner runner(path);
-    set_slurm_variables(runner, slurm);
-    runner.on_command = run_inner_shell;
-    runner.run_text(text, 1);
+    using Arguments = shell::Runner::Arguments;
+    shell::Runner runner = run_script(text, path, slurm, Arguments::none);
+    if (!trains(runner)) // a script that leaves with a usage message when it is given nothing
+        runner = run_script(text, path, slurm, Arguments::unknown);
 
     JobSource source;
     source.name = std::filesystem::path(path).filename().string();

@@ -55,6 +55,9 @@ class FlagSplitter {
                 read_flag();
             else
                 stray_word();
+            if (flags_.size() > kMaxFlags || problems_.size() > kMaxFlags)
+                throw InputError(words_[next_ - 1].origin,
+                                 fmt::format("too many flags: one job may have {}", kMaxFlags));
         }
         if (!problems_.empty())
             throw InputError(std::move(problems_));

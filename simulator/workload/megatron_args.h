@@ -17,7 +17,11 @@ struct Flag {
     std::string name;                // "--num-layers", one spelling: dashes, no "="
     std::vector<std::string> values; // empty for switches
     std::string origin;              // "job.sh:12", "command line", "catalogue llama3-70b"
+    // Why the value is not known without running the script; empty = known. A problem only where no later
+    // flag overrides this one.
+    std::string unknown = {};
 };
+constexpr std::size_t kMaxFlags = 10'000; // of one job
 
 // What a launch script, flag list, model name or earlier result says, before any rule is applied.
 struct JobSource {

@@ -12,6 +12,8 @@
 namespace echosim {
 namespace {
 
+constexpr int kMaxSearches = 100; // each compares the name with all options
+
 bool is_digit(char c) {
     return std::isdigit(static_cast<unsigned char>(c)) != 0;
 }
@@ -115,6 +117,15 @@ bool has_no_effect(const Flag& flag, const MegatronOption& option) {
     return flag.name == "--pipeline-model-parallel-comm-backend" && value == "nccl";
 }
 
+// The name under which the value of an option is kept: of a fork's option the one that it becomes.
+std::string kept_name(const MegatronOption& option) {
+    const std::size_t value = option.becomes.find("=$");
+    if (value == std::string::npos)
+        return option.names[0];
+    const std::size_t begin = option.becomes.rfind(' ', value) + 1; // npos + 1 is 0
+    return find_option(option.becomes.substr(begin, value - begin))->names[0];
+}
+
 } // namespace
 
 std::optional<std::int64_t> parse_python_int(std::string_view text) {
@@ -145,9 +156,31 @@ std::optional<double> parse_python_float(std::string_view text) {
 }
 
 FlagTable::FlagTable(const JobSource& source, bool strict) {
+    if (source.flags.size() > kMaxFlags)
+        throw InputError(source.name, fmt::format("too many flags: one job may have {}", kMaxFlags));
     for (const Flag& flag : source.flags)
         add(flag, strict);
+    raise_open();
     judge();
+}
+
+// True when the value is not known: what then counts is a later flag, or else it is a problem.
+bool FlagTable::add_open(const Flag& flag, const MegatronOption& option) {
+    const std::string name = kept_name(option);
+    open_.erase(name);
+    if (!flag.unknown.empty())
+        open_[name] = flag;
+    return !flag.unknown.empty();
+}
+
+void FlagTable::raise_open() {
+    for (const auto& [name, flag] : open_) {
+        problems.push_back(
+            {flag.origin, flag.unknown,
+             fmt::format("set it in the script, or give {} on the command line after --", name)});
+    }
+    if (!open_.empty())
+        throw InputError(std::move(problems));
 }
 
 void FlagTable::add(const Flag& flag, bool strict) {
@@ -160,6 +193,8 @@ void FlagTable::add(const Flag& flag, bool strict) {
     written_.erase(std::remove_if(written_.begin(), written_.end(),
                                   [&](const Flag& f) { return find_option(f.name) == option; }),
                    written_.end());
+    if (add_open(flag, *option))
+        return;
     if (unset_by_value(flag, *option)) {
         flags_.erase(name);
         return;
@@ -179,7 +214,8 @@ void FlagTable::add(const Flag& flag, bool strict) {
 }
 
 void FlagTable::add_unknown(const Flag& flag, bool strict) {
-    if (const auto near = nearest_option(flag.name)) {
+    const bool search = ++searches_ <= kMaxSearches;
+    if (const auto near = search ? nearest_option(flag.name) : std::nullopt) {
         problems.push_back({flag.origin, fmt::format("{} is not an option of Megatron-LM", flag.name),
                             fmt::format("did you mean {}?", *near)});
         return;

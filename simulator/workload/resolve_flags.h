@@ -48,6 +48,8 @@ class FlagTable {
     const Flag* find(std::string_view name) const;
     void add(const Flag& flag, bool strict);
     void add_unknown(const Flag& flag, bool strict);
+    bool add_open(const Flag& flag, const MegatronOption& option);
+    void raise_open();
     void add_known(const Flag& flag, const MegatronOption& option);
     void add_replacement(const Flag& flag, const MegatronOption& option);
     bool unset_by_value(const Flag& flag, const MegatronOption& option);
@@ -56,6 +58,8 @@ class FlagTable {
 
     std::map<std::string, Flag, std::less<>> flags_; // by canonical name
     std::vector<Flag> written_;                      // as written, the last of each name
+    std::map<std::string, Flag, std::less<>> open_;  // values that are not known and not overridden so far
+    int searches_ = 0;                               // for the option that an unknown flag may have meant
 };
 
 // Numbers as Python's int() and float() read them (underscores between digits). nullopt when it is none.

@@ -83,14 +83,24 @@ class Evaluator {
         return value;
     }
 
+    // Expressions to the right of ? : and ** nest; false when too deep.
+    bool enter() {
+        if (++nesting_ <= kMaxParentheses)
+            return true;
+        fail("an arithmetic expression is nested too deep");
+        --nesting_;
+        return false;
+    }
+
     std::int64_t ternary() {
         const std::int64_t condition = binary(1);
-        if (!take("?"))
+        if (!take("?") || !enter())
             return condition;
         const std::int64_t yes = ternary();
         if (!take(":"))
             fail("a ? without its : in an arithmetic expression");
         const std::int64_t no = ternary();
+        --nesting_;
         return condition != 0 ? yes : no;
     }
 
@@ -111,7 +121,10 @@ class Evaluator {
                 break; // compound assignment to what is no variable
             }
             take(op->text);
+            if (!enter())
+                break;
             const std::int64_t right = binary(op->text == "**" ? op->precedence : op->precedence + 1);
+            --nesting_;
             left = apply(op->text, left, right);
         }
         return left;

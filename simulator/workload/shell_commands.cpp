@@ -234,7 +234,9 @@ void Runner::run_let(const std::vector<Field>& words) {
 }
 
 // read, mapfile: the variables are known when a here-document feeds them.
-void Runner::run_read(const Node& node, const std::vector<Field>& words) {
+Status Runner::run_read(const Node& node, const std::vector<Field>& words) {
+    const bool reads_lines = words[0].text != "read";
+    const std::string_view with_value = reads_lines ? "dnOsuCc" : "dntpNui";
     std::optional<std::string> content;
     for (const auto& redirect : node.redirects) {
         if (redirect->op.rfind("<<", 0) == 0)
@@ -242,15 +244,17 @@ void Runner::run_read(const Node& node, const std::vector<Field>& words) {
     }
     for (std::size_t i = 1; i < words.size(); ++i) {
         const std::string word = without_line_marks(words[i].text);
-        if (word == "-d" || word == "-n" || word == "-t" || word == "-p") {
+        if (word.size() == 2 && word[0] == '-' && with_value.find(word[1]) != std::string_view::npos) {
             ++i;
         } else if (!word.empty() && word[0] != '-') {
             Variable variable;
+            variable.is_array = reads_lines;
             variable.items[0] = {content ? *content : unknown_mark("$" + word + " (read)", node.line),
                                  node.line};
             state_.variables[word] = std::move(variable);
         }
     }
+    return content || reads_lines ? Status::success : Status::unknown;
 }
 
 std::optional<Status> Runner::run_state(const Node& node, const std::vector<Field>& words) {
@@ -272,7 +276,7 @@ std::optional<Status> Runner::run_state(const Node& node, const std::vector<Fiel
     } else if (name == "cd" || name == "pushd") {
         state_.folder = words.size() > 1 ? without_line_marks(words[1].text) : std::string();
     } else if (name == "read" || name == "mapfile" || name == "readarray") {
-        run_read(node, words);
+        return run_read(node, words);
     } else if (ignored.count(name) == 0) {
         return std::nullopt;
     }

@@ -11,7 +11,8 @@ namespace echosim::shell {
 namespace {
 
 constexpr std::size_t kMaxFields = 1'000'000;
-constexpr std::size_t kMaxText = 16'777'216;
+constexpr std::size_t kMaxText = 1'048'576;
+constexpr std::size_t kMaxBytes = 268'435'456;
 
 bool is_blank(char c) {
     return c == ' ' || c == '\t' || c == '\n' || c == '\r';
@@ -61,6 +62,8 @@ class FieldBuilder {
         end();
         return std::move(fields_);
     }
+
+    const std::string& open_text() const { return current_.text; }
 
   private:
     void begin() {
@@ -146,8 +149,10 @@ std::string Runner::without_unset(std::string_view text) const {
 std::vector<Field> Runner::fields(const std::vector<Word>& words) {
     std::vector<Field> all;
     for (const Word& word : words) {
-        for (Field& field : fields(word))
+        for (Field& field : fields(word)) {
+            check_length(field.text, word.line);
             all.push_back(std::move(field));
+        }
         if (all.size() > kMaxFields)
             fail(word.line, "the arguments are too many");
     }
@@ -162,12 +167,17 @@ std::vector<Field> Runner::fields(const Word& word) {
     }
     if (auto listed = builder.finish(); !listed.empty())
         return listed;
+    bool empty_list = false;
     for (const WordPart& part : word.parts) {
+        check_length(builder.open_text(), word.line);
         if (part.kind == WordPart::Kind::literal) {
             // An unquoted literal has no blanks; quoted ones keep theirs.
             builder.quoted(part.quoted ? part.text : without_line_marks(part.text));
         } else if (part.kind == WordPart::Kind::parameter) {
             const Value value = expand(*part.parameter, word.line);
+            empty_list = empty_list || (part.quoted && value.list && value.items.empty());
+            for (const Field& item : value.items)
+                count_bytes(item.text.size() + sizeof(Field), word.line);
             if (part.quoted && value.list) {
                 for (std::size_t i = 0; i < value.items.size(); ++i) {
                     if (i > 0)
@@ -186,21 +196,41 @@ std::vector<Field> Runner::fields(const Word& word) {
             }
         } else {
             const std::string text = part_text(part, word.line);
+            count_bytes(text.size(), word.line);
             if (part.quoted)
                 builder.quoted(text);
             else
                 builder.split(text);
         }
     }
-    return builder.finish();
+    std::vector<Field> made = builder.finish();
+    // "$@" and "${a[@]}" of nothing are no word at all.
+    if (empty_list && made.size() == 1 && without_line_marks(made[0].text).empty())
+        made.clear();
+    return made;
+}
+
+void Runner::check_length(const std::string& text, int line) const {
+    if (text.size() > kMaxText)
+        fail(line, "a word is longer than 1 MiB after expansion", "does it double with every call or round?");
+}
+
+void Runner::count_bytes(std::size_t bytes, int line) {
+    bytes_ += bytes;
+    if (bytes_ > kMaxBytes)
+        fail(line, "the expansions of the script take more than 256 MiB",
+             "does a text grow with every call or round?");
 }
 
 std::string Runner::text(const Word& word) {
     std::string out;
     for (const WordPart& part : word.parts) {
-        out += part_text(part, word.line);
-        if (out.size() > kMaxText)
-            fail(word.line, "a text is longer than 16 MiB");
+        const std::string piece = part_text(part, word.line);
+        if (part.kind != WordPart::Kind::literal)
+            count_bytes(piece.size(), word.line);
+        out += piece;
+        if (part.kind != WordPart::Kind::literal || word.parts.size() > 1)
+            check_length(out, word.line);
     }
     return out;
 }
@@ -219,6 +249,8 @@ std::string Runner::part_text(const WordPart& part, int line) {
         return arithmetic(*part.expression);
     case WordPart::Kind::command:
         return command_output(part.command, line);
+    case WordPart::Kind::process:
+        return unknown_mark("a process substitution", line);
     }
     return {};
 }

@@ -10,6 +10,8 @@
 namespace echosim::shell {
 namespace {
 
+constexpr std::size_t kLongest = 1'048'576; // longer texts are refused where they are used
+
 bool is_number(std::string_view text) {
     return !text.empty() &&
            std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
@@ -57,7 +59,7 @@ std::string replaced(const std::string& text, const std::string& pattern, const 
         }
         out += with;
         i += length;
-        if (!all)
+        if (!all || out.size() > kLongest)
             break;
     }
     return out + text.substr(std::min(i, text.size()));
@@ -152,16 +154,14 @@ std::string Runner::item_text(const std::string& name, const std::string& index)
     return item == variable->items.end() ? std::string() : item->second.text;
 }
 
-// Positional and special parameters; those of the script itself are not known.
+// Positional and special parameters.
 Runner::Value Runner::special(const std::string& name, int line) {
     if (name == "@" || name == "*")
         return {!state_.positional.empty(), name == "@", state_.positional};
     if (name == "#") {
+        const bool known = state_.positional_known || arguments_ == Arguments::none;
         return {
-            true,
-            false,
-            {{state_.positional_known ? std::to_string(state_.positional.size()) : unknown_mark("$#", line),
-              0}}};
+            true, false, {{known ? std::to_string(state_.positional.size()) : unknown_mark("$#", line), 0}}};
     }
     if (name == "0")
         return {true, false, {{path_, 0}}};
@@ -260,7 +260,8 @@ Runner::Value Runner::expand(const Parameter& parameter, int line) {
         const Parameter& p = parameter;
         if (p.has_index && find(p.name) == nullptr && (plain(*p.index) == "@" || plain(*p.index) == "*"))
             return {false, true, {}};
-        return {false, false, {{unknown_mark("$" + parameter.name, line, !positional), line}}};
+        const bool unset = !positional || arguments_ == Arguments::none;
+        return {false, false, {{unknown_mark("$" + parameter.name, line, unset), line}}};
     }
     if (op.empty() || op == "@")
         return value;

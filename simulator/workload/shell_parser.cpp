@@ -235,6 +235,8 @@ std::string CommandParser::function_name() const {
 }
 
 CommandParser::MutableNode CommandParser::function(std::string name, int begin) {
+    if (++nesting_ > kMaxNesting)
+        fail(line_, "functions are nested too deep");
     auto made = node(Node::Kind::function);
     made->name = std::move(name);
     made->line = begin;
@@ -242,6 +244,7 @@ CommandParser::MutableNode CommandParser::function(std::string name, int begin) 
     if (at_end())
         fail_truncated(begin, "function " + made->name + " has no body");
     made->children.push_back(command());
+    --nesting_;
     return made;
 }
 

@@ -52,6 +52,8 @@ class WordParser {
     std::string parameter_name();
     void arithmetic(Word& word, bool quoted);
     void backticks(Word& word, bool quoted);
+    bool process_ahead() const { return starts_with("<(") || starts_with(">("); }
+    void process(Word& word);
 
   protected:
     ~WordParser() = default;

@@ -23,7 +23,7 @@ bool same(const Variable& a, const Variable& b) {
 
 } // namespace
 
-Runner::Runner(std::string path) : path_(std::move(path)) {
+Runner::Runner(std::string path, Arguments arguments) : path_(std::move(path)), arguments_(arguments) {
     files_.push_back(path_);
 }
 

@@ -46,8 +46,10 @@ enum class Status : unsigned char { success, failure, unknown };
 // Expands a script the way bash would and starts nothing: external commands are collected.
 class Runner {
   public:
-    // `path` is the script, in messages and as $0; sourced files are looked for beside it.
-    explicit Runner(std::string path);
+    // `path` is the script, in messages and as $0; sourced files are looked for beside it. It starts without
+    // arguments ($# is 0), or with arguments that are not known.
+    enum class Arguments : unsigned char { none, unknown };
+    explicit Runner(std::string path, Arguments arguments = Arguments::none);
 
     void set(const std::string& name, const std::string& value); // a variable of the environment
     void run_text(std::string_view text, int file_and_line);
@@ -107,7 +109,7 @@ class Runner {
     void change_positional(const std::string& name, const std::vector<Field>& words);
     void run_eval(const std::vector<Field>& words);
     void run_let(const std::vector<Field>& words);
-    void run_read(const Node& node, const std::vector<Field>& words);
+    Status run_read(const Node& node, const std::vector<Field>& words);
     std::optional<Status> run_captured_tool(const std::vector<Field>& words);
     Status run_external(const Node& node, std::vector<Field> words,
                         const std::map<std::string, std::string>& extra);
@@ -133,6 +135,8 @@ class Runner {
     std::string arithmetic(const Word& word);
     ArithmeticResult evaluate(const Word& word);
     std::string command_output(const NodePtr& command, int line);
+    void check_length(const std::string& text, int line) const;
+    void count_bytes(std::size_t bytes, int line);
 
     // shell_parameter.cpp
     struct Value {
@@ -157,12 +161,14 @@ class Runner {
     std::string unknown_mark(std::string what, int line, bool unset = false);
 
     std::string path_;
+    Arguments arguments_;
     std::vector<std::string> files_; // files read so far, for line numbers
     State state_;
     std::vector<Unknown> unknowns_;
     Flow flow_ = Flow::none;
     int flow_levels_ = 0;
     std::int64_t steps_ = 0;
+    std::size_t bytes_ = 0; // of all expansions so far
     int depth_ = 0;
     std::string* capture_ = nullptr; // output of $( ... )
     bool capture_known_ = true;

@@ -135,8 +135,8 @@ bool CommandParser::redirect(Node& node) {
     } else if (peek(ahead) != '<' && peek(ahead) != '>') {
         return false;
     }
-    if (peek(ahead + 1) == '(')
-        fail(line_, "process substitution <( ) is not understood");
+    if (peek(ahead) != '&' && peek(ahead + 1) == '(')
+        return false; // process substitution: a word
     for (std::size_t i = 0; i < ahead; ++i)
         advance();
     auto made = std::make_shared<Redirect>();
@@ -197,7 +197,7 @@ void CommandParser::here_documents() {
             part.text = line_mark(begin) + body;
             pending.redirect->target = Word{{part}, begin};
         } else {
-            pending.redirect->target = CommandParser({body, script_.path, begin}).here_text();
+            pending.redirect->target = CommandParser({body, script_.path, begin, depth_ + 1}).here_text();
         }
     }
 }
@@ -259,7 +259,7 @@ std::vector<Word> CommandParser::arithmetic_expressions(int begin) {
     if (!take("))"))
         fail_truncated(begin, "a (( is never closed");
     for (const std::string& text : texts) {
-        expressions.push_back(CommandParser({text, script_.path, begin}).here_text());
+        expressions.push_back(CommandParser({text, script_.path, begin, depth_ + 1}).here_text());
     }
     return expressions;
 }

@@ -42,13 +42,13 @@ struct Parameter {
 };
 
 struct WordPart {
-    enum class Kind : unsigned char { literal, parameter, arithmetic, command };
+    enum class Kind : unsigned char { literal, parameter, arithmetic, command, process };
     Kind kind = Kind::literal;
     bool quoted = false;
     std::string text; // literal
     std::shared_ptr<const Parameter> parameter;
     std::shared_ptr<const Word> expression; // arithmetic
-    NodePtr command;                        // $(...)
+    NodePtr command;                        // $(...); of <(...) and >(...) nothing is kept
 };
 
 struct Word {
@@ -117,6 +117,7 @@ struct ScriptText {
     std::string_view text;
     std::string path;
     int first_line = 1;
+    int depth = 0; // of the texts that this one is part of
 };
 NodePtr parse(const ScriptText& script);
 

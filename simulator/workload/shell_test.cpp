@@ -9,6 +9,8 @@
 namespace echosim::shell {
 namespace {
 
+constexpr int kMaxNesting = 100;
+
 Status from(bool truth) {
     return truth ? Status::success : Status::failure;
 }
@@ -50,8 +52,8 @@ bool is_binary(const std::string& op) {
 // Recursive descent over the words of one test.
 class TestReader {
   public:
-    TestReader(Runner& runner, std::vector<std::string> words, bool patterns)
-        : runner_(runner), words_(std::move(words)), patterns_(patterns) {}
+    TestReader(Runner& runner, std::vector<std::string> words, bool patterns, int line)
+        : runner_(runner), words_(std::move(words)), patterns_(patterns), line_(line) {}
 
     Status run() {
         if (words_.empty())
@@ -87,13 +89,8 @@ class TestReader {
         if (next_ >= words_.size())
             return Status::unknown;
         const bool binary = next_ + 1 < words_.size() && is_binary(words_[next_ + 1]);
-        if (!binary && take("!"))
-            return negated(one());
-        if (!binary && take("(")) {
-            const Status status = any();
-            take(")");
-            return status;
-        }
+        if (!binary && (at("!") || at("(")))
+            return nested();
         if (binary) {
             const std::string left = words_[next_];
             const std::string op = words_[next_ + 1];
@@ -106,6 +103,22 @@ class TestReader {
             return unary(word[1], words_[next_++]);
         const std::string value = runner_.without_unset(word);
         return has_unknown(value) ? Status::unknown : from(!value.empty());
+    }
+
+    // ! test, ( test )
+    Status nested() {
+        if (++nesting_ > kMaxNesting)
+            runner_.fail(line_, "a test is nested too deep");
+        Status status = Status::unknown;
+        if (take("!")) {
+            status = negated(one());
+        } else {
+            take("(");
+            status = any();
+            take(")");
+        }
+        --nesting_;
+        return status;
     }
 
     Status unary(char op, const std::string& word) {
@@ -163,7 +176,9 @@ class TestReader {
     Runner& runner_;
     std::vector<std::string> words_;
     bool patterns_;
+    int line_;
     std::size_t next_ = 0;
+    int nesting_ = 0;
 };
 
 // `test` and `[`, after their arguments were expanded like those of any command.
@@ -176,15 +191,16 @@ Status Runner::run_test_words(const std::vector<Field>& words) {
             fail(words[0].line, "[ without ]");
         texts.pop_back();
     }
+    const int line = words[0].line;
     texts.erase(texts.begin());
-    return TestReader(*this, std::move(texts), false).run();
+    return TestReader(*this, std::move(texts), false, line).run();
 }
 
 Status Runner::run_test(const Node& node) {
     std::vector<std::string> texts;
     for (const Word& word : node.words)
         texts.push_back(plain(word));
-    return TestReader(*this, std::move(texts), true).run();
+    return TestReader(*this, std::move(texts), true, node.line).run();
 }
 
 } // namespace echosim::shell

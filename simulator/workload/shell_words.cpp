@@ -49,7 +49,7 @@ std::string_view Word::plain() const {
 }
 
 WordParser::WordParser(const ScriptText& script)
-    : text_(script.text), script_(script), line_(script.first_line) {}
+    : text_(script.text), script_(script), line_(script.first_line), depth_(script.depth) {}
 
 char WordParser::advance() {
     const char c = text_[next_++];
@@ -105,7 +105,7 @@ Word WordParser::word() {
     Word word;
     word.line = line_;
     while (!at_end()) {
-        if (peek() == kLineMark || ends_word(peek()))
+        if (peek() == kLineMark || (ends_word(peek()) && !process_ahead()))
             break;
         if (starts_with("\\\n")) {
             take("\\\n");
@@ -148,6 +148,8 @@ void WordParser::parts_until(Word& word, std::string_view stop, bool quoted) {
         dollar(word, quoted);
     else if (c == '`')
         backticks(word, quoted);
+    else if (!quoted && stop.empty() && process_ahead())
+        process(word);
     else
         literal(word, std::string(1, advance()), quoted);
     --depth_;
@@ -357,7 +359,20 @@ void WordParser::backticks(Word& word, bool quoted) {
     WordPart part;
     part.kind = WordPart::Kind::command;
     part.quoted = quoted;
-    part.command = parse({inside, script_.path, begin});
+    part.command = parse({inside, script_.path, begin, depth_});
+    word.parts.push_back(std::move(part));
+}
+
+// <( ... ) and >( ... ): the name of a pipe. What runs behind it starts no training.
+void WordParser::process(Word& word) {
+    const int begin = line_;
+    advance();
+    advance();
+    command_list(')');
+    if (!take(")"))
+        fail_truncated(begin, "a <( or >( is never closed");
+    WordPart part;
+    part.kind = WordPart::Kind::process;
     word.parts.push_back(std::move(part));
 }
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "simulator/workload/resolve_flags.h"
 #include "tests/workload/job_texts.h"
 
 #include <algorithm>
@@ -96,6 +97,27 @@ TEST_F(JobFile, AResultReproducesItsJob) {
             flag.erase("origin");
     }
     EXPECT_EQ(first.dump(), second.dump());
+}
+
+TEST_F(JobFile, TooManyFlagsAreRefused) {
+    std::string flags;
+    for (int i = 0; i <= 10'000; ++i)
+        flags += "--qqqqzzzz-" + std::to_string(i) + "\n";
+    EXPECT_THAT(error(file("many.txt", flags)),
+                HasSubstr("many.txt:10001: too many flags: one job may have 10000"));
+}
+
+TEST_F(JobFile, OnlyTheFirstUnknownFlagsAreComparedWithAllOptions) {
+    // --num-layer is close to --num-layers: a problem for the first 100 unknown flags, then ignored.
+    std::string flags;
+    for (int i = 0; i < 99; ++i)
+        flags += "--qqqqzzzz-" + std::to_string(i) + "\n";
+    const FlagTable hundredth(read_job_source(file("a.txt", flags + "--num-layer 4\n")), false);
+    ASSERT_EQ(hundredth.problems.size(), 1U);
+    EXPECT_THAT(hundredth.problems[0].hint, HasSubstr("did you mean --num-layers?"));
+    const FlagTable next(read_job_source(file("b.txt", flags + "--qqqqzzzz\n--num-layer 4\n")), false);
+    EXPECT_TRUE(next.problems.empty());
+    EXPECT_EQ(next.warnings.size(), 101U);
 }
 
 TEST_F(JobFile, WrongFilesAreRefused) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simulator/workload/launch_script.h"
+#include "simulator/workload/resolve_flags.h"
 #include "tests/workload/job_texts.h"
 
 #include <filesystem>
@@ -34,7 +35,15 @@ std::string shown(const std::string& lines, const std::string& words) {
 }
 
 std::string script_error(const std::string& script) {
-    return error_of([&] { read_launch_script(script, "job.sh"); });
+    return error_of([&] { FlagTable(read_launch_script(script, "job.sh"), false); });
+}
+
+// A text `count` times in a row.
+std::string times(int count, const std::string& text) {
+    std::string all;
+    for (int i = 0; i < count; ++i)
+        all += text;
+    return all;
 }
 
 } // namespace
@@ -52,8 +61,7 @@ TEST_P(ShellFeature, ExpandsLikeBash) {
 }
 
 // Compared with bash 5.2 (printf of the words), but for the values that bash would take from outside:
-// variables that are set nowhere keep their name, date is not known, the arguments of the script are not
-// known.
+// variables that are set nowhere keep their name, date is not known.
 INSTANTIATE_TEST_SUITE_P(
     Bash, ShellFeature,
     testing::Values(
@@ -97,7 +105,17 @@ INSTANTIATE_TEST_SUITE_P(
         ShellCase{"set -euo pipefail; trap 'x' EXIT; mkdir -p /tmp/x && cd /tmp/x; A=1", "$A", "1"},
         ShellCase{"A=$(date +%s)\nB=${A:-x}", "/logs/$B", "/logs/$(...)"},
         ShellCase{"if [ -f /etc/x ]; then echo usage; exit 1; fi; A=1", "$A", "1"},
-        ShellCase{"[ $# -lt 1 ] && exit 1; A=${1:-d}", "$A", "d"}));
+        ShellCase{"[ $# -lt 1 ] && exit 1; A=${1:-d}", "$A", "d"}, // would only print its usage
+        ShellCase{"A=()", "x \"$@\" \"${@:2}\" \"${A[@]}\" \"${A[*]}\" y", "x||y"},
+        ShellCase{"set -- a; B=(b)", "\"x$@\" \"${@:2}\" \"${B[@]}\"", "xa|b"},
+        ShellCase{
+            "A=1; while [[ $# -gt 0 ]]; do case \"$1\" in -a) A=\"$2\"; shift 2;; *) exit 1;; esac; done",
+            "$A $#", "1|0"},
+        ShellCase{"if [ -z \"$1\" ]; then A=8b; else A=$1; fi", "$A", "8b"},
+        ShellCase{"exec > >(tee -a log.txt) 2>&1; A=1", "$A", "1"},
+        ShellCase{"A=3; mapfile -t H < <(scontrol show hostnames); cat <(echo x)", "$A /${H[0]}",
+                  "3|/$H (read)"},
+        ShellCase{"while read -r L; do A=$L; done < <(ls | grep x)\nB=2", "$B", "2"}));
 
 TEST(LaunchScript, FlagsCarryTheLineTheyWereWrittenOn) {
     const JobSource source = read_launch_script(
@@ -182,6 +200,8 @@ TEST(LaunchScript, UnknownValuesMatterOnlyWhereTheFlagDoes) {
                 HasSubstr("--num-layers depends on $(...) (job.sh:1)"));
     EXPECT_THAT(script_error("torchrun p.py --num-layers 4 --micro-batch-size $1\n"),
                 HasSubstr("--micro-batch-size depends on $1"));
+    EXPECT_THAT(script_error("[ $# -eq 1 ] || exit 1\ntorchrun p.py --num-layers $1\n"),
+                HasSubstr("--num-layers depends on $1"));
     EXPECT_EQ(script_error(
                   "torchrun p.py --num-layers 4 --save $1 --load ${DIR}/ckpt --data-path $(find . | head)\n"),
               "no error");
@@ -196,6 +216,53 @@ TEST(LaunchScript, ABranchThatIsNotKnownLeavesItsVariablesUnknown) {
     EXPECT_THAT(script_error(lines + "torchrun p.py --num-layers $L\n"),
                 HasSubstr("$L (set under a condition that is not known)"));
     EXPECT_EQ(script_error(lines + "torchrun p.py --num-layers 4 --save $L\n"), "no error");
+}
+
+TEST(LaunchScript, AnUnknownValueThatIsOverriddenLaterIsNoProblem) {
+    const std::string lines = "L=4\nif nvidia-smi | grep -q H100; then L=8; fi\nN=$SLURM_NNODES\n";
+    const std::string command =
+        "torchrun --nnodes $N --nproc-per-node 8 p.py --num-layers $L --global-batch-size $((N*8*8))";
+    EXPECT_EQ(script_error(lines + command + " --num-layers 4 --global-batch-size 256\n"), "no error");
+    EXPECT_THAT(script_error(lines + command + " --num-layers 4\n"),
+                HasSubstr("--global-batch-size depends on $SLURM_NNODES (job.sh:3)"));
+    EXPECT_THAT(script_error(lines + "torchrun p.py --num-layers 4 --num-layers $L\n"),
+                HasSubstr("--num-layers depends on $L"));
+
+    JobSource source = read_launch_script(lines + command + "\n", "job.sh");
+    EXPECT_FALSE(source.world_size.has_value());
+    source.flags.push_back(parse_flags({"--global-batch-size", "256"}, "command line").at(0));
+    source.flags.push_back(flag_for_key("model.layers", "12"));
+    FlagTable table(source, false);
+    EXPECT_EQ(table.integer("--global-batch-size", 1, 1000), 256);
+    EXPECT_EQ(table.integer("--num-layers", 1, 1000), 12);
+    EXPECT_TRUE(table.problems.empty());
+}
+
+TEST(LaunchScript, DeepNestingIsRefused) {
+    const int deep = 100'000;
+    const std::vector<std::string> scripts = {"[[ " + times(deep, "! ") + "1 ]]\n",
+                                              "[[ " + times(deep, "( ") + "1" + times(deep, " )") + " ]]\n",
+                                              "[ " + times(deep, "! ") + "1 ]\n",
+                                              "A=$((1" + times(deep, "**1") + "))\n",
+                                              "A=$((1" + times(deep, "?1:1") + "))\n",
+                                              times(deep, "f() ") + "{ :; }\n",
+                                              "cat " + times(deep, "<(cat ") + times(deep, ")") + "\n"};
+    for (const std::string& script : scripts)
+        EXPECT_THAT(script_error(script), HasSubstr("nested too deep")) << script.substr(0, 20);
+    const std::string many = "if test 1" + times(deep, " -a 1") + "; then A=5; fi";
+    EXPECT_EQ(shown(many, "$A"), "5"); // long, but not deep
+}
+
+TEST(LaunchScript, TextsThatGrowWithoutEndAreRefused) {
+    // 4 bytes doubled 18 times are 1 MiB, once more is too long.
+    EXPECT_THAT(script_error("\nf() { g $1$1; }; g() { f $1$1; }\nf aaaa\n"),
+                HasSubstr("job.sh:2: a word is longer than 1 MiB"));
+    EXPECT_THAT(script_error("A=aaaa\nwhile true; do A=$A$A; done\n"),
+                HasSubstr("job.sh:2: a word is longer than 1 MiB"));
+    const std::string half_mib = "A=aaaa\nfor i in {1..17}; do A=$A$A; done\n"; // 4 x 2^17 bytes
+    EXPECT_THAT(script_error(half_mib + "for i in {1..600}; do B=$A; done\n"),
+                HasSubstr("job.sh:3: the expansions of the script take more than 256 MiB"));
+    EXPECT_THAT(script_error(half_mib + "B=${A//a/$A}\n"), HasSubstr("a word is longer than 1 MiB"));
 }
 
 struct BrokenScript {
