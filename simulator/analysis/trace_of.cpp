@@ -48,6 +48,12 @@ EventKind event_kind(const Op& op) {
     return EventKind::kernel;
 }
 
+// A wait that cost nothing: no event of its own.
+bool is_marker(const RankGraph& graph, const RankTimeline& t, std::uint32_t row) {
+    const Block& block = graph.blocks[graph.program[t.instance[row]].block.value];
+    return t.duration[row] == 0 && block.ops[t.op[row]].kind == OpKind::sync;
+}
+
 // One class of the trace: a recorded rank, and what it stands for there.
 struct Shown {
     std::uint32_t simulated = 0;
@@ -169,16 +175,12 @@ void Converter::add_rank(const Shown& shown) {
     const std::uint32_t cls =
         builder_.add_class(fmt::format("rank {}", shown.ranks.front()), rank.stage, shown.ranks);
     std::vector<std::uint64_t> events(t.size());
-    const auto is_marker = [&](std::uint32_t row) {
-        const Instance& at = graph.program[t.instance[row]];
-        return graph.blocks[at.block.value].ops[t.op[row]].kind == OpKind::sync && t.duration[row] == 0;
-    };
     std::map<std::uint32_t, std::uint32_t> comm_rows;
     for (std::uint32_t row = 0; row < t.size(); ++row) {
         const Instance& at = graph.program[t.instance[row]];
         const Op& op = graph.blocks[at.block.value].ops[t.op[row]];
         const bool communication = op.kind == OpKind::collective || op.kind == OpKind::p2p;
-        if (is_marker(row)) { // who waits for it waits for its cause
+        if (is_marker(graph, t, row)) { // who waits for it waits for its cause
             events[row] = t.binding[row] < row ? events[t.binding[row]] : kNoEvent;
             continue;
         }
@@ -206,7 +208,7 @@ void Converter::add_rank(const Shown& shown) {
             connect(shown, cls, op, events[row]);
     }
     for (std::uint32_t row = 0; row < t.size(); ++row)
-        if (!is_marker(row) && t.binding[row] < t.size() && events[t.binding[row]] != kNoEvent)
+        if (!is_marker(graph, t, row) && t.binding[row] < t.size() && events[t.binding[row]] != kNoEvent)
             builder_.set_binding_pred(events[row], events[t.binding[row]]);
     const std::uint32_t counter = builder_.add_counter(cls, "activations", "bytes");
     for (const MemorySample& sample : s_.timeline.memory[simulated])
@@ -216,9 +218,18 @@ void Converter::add_rank(const Shown& shown) {
 } // namespace
 
 std::uint64_t count_trace_events(const TimelineSource& source) {
+    std::vector<std::uint64_t> rows(source.timeline.ranks.size(), 0);
+    std::vector<bool> counted(rows.size(), false);
     std::uint64_t events = 0;
-    for (const Shown& shown : shown_ranks(source))
-        events += source.timeline.ranks[shown.simulated].size();
+    for (const Shown& shown : shown_ranks(source)) {
+        const RankTimeline& t = source.timeline.ranks[shown.simulated];
+        const RankGraph& graph = *source.graphs[source.placement.ranks[shown.simulated].costs].graph;
+        std::uint64_t& count = rows[shown.simulated];
+        for (std::uint32_t row = 0; row < t.size() && !counted[shown.simulated]; ++row)
+            count += is_marker(graph, t, row) ? 0 : 1;
+        counted[shown.simulated] = true;
+        events += count;
+    }
     return events;
 }
 

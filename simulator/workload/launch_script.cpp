@@ -10,6 +10,8 @@
 #include <filesystem>
 #include <fmt/format.h>
 #include <limits>
+#include <sstream>
+#include <utility>
 
 namespace echosim {
 namespace {
@@ -114,13 +116,56 @@ class ArgumentReader {
         std::vector<FlagWord> words = flag_words(warnings);
         if (!problems_.empty())
             throw InputError(std::move(problems_));
-        std::vector<Flag> flags = parse_flags(words);
-        for (Flag& flag : flags)
-            settle(flag);
-        return flags;
+        append(std::move(words));
+        return std::move(flags_);
     }
 
   private:
+    void append(std::vector<FlagWord> words) {
+        for (Flag& flag : parse_flags(words)) {
+            settle(flag);
+            flags_.push_back(std::move(flag));
+        }
+    }
+
+    // The flags of a variable that a condition sets: those that all branches agree on are known, the others
+    // only where a later flag overrides them. False when the branches hold more than flags that are known.
+    bool append_branches(const std::string& text, const std::string& origin) {
+        const shell::Unknown& cause = runner_.unknown_of(text);
+        if (cause.alternatives.empty() || text.find(shell::kMarkEnd) + 1 != text.size())
+            return false;
+        std::vector<std::vector<Flag>> branches;
+        for (const std::vector<shell::Field>& fields : cause.alternatives) {
+            std::vector<FlagWord> words;
+            for (const shell::Field& field : fields) {
+                std::istringstream in(shell::without_line_marks(field.text));
+                for (std::string word; in >> word;)
+                    words.push_back({word, origin});
+            }
+            if (!words.empty() && words[0].text.rfind("--", 0) != 0)
+                return false;
+            branches.push_back(parse_flags(words));
+        }
+        const auto has = [](const std::vector<Flag>& flags, const Flag& flag) {
+            return std::any_of(flags.begin(), flags.end(), [&](const Flag& other) {
+                return other.name == flag.name && other.values == flag.values;
+            });
+        };
+        for (const std::vector<Flag>& branch : branches) {
+            for (Flag flag : branch) {
+                const bool agreed = std::all_of(branches.begin(), branches.end(),
+                                                [&](const auto& other) { return has(other, flag); });
+                settle(flag);
+                const MegatronOption* option = find_option(flag.name);
+                const bool matters = option != nullptr && option->verdict != OptionVerdict::harmless;
+                if (!agreed && matters && flag.unknown.empty())
+                    flag.unknown = reason(flag.name, text);
+                flags_.push_back(std::move(flag));
+            }
+        }
+        return true;
+    }
+
     std::vector<FlagWord> flag_words(std::vector<std::string>& warnings) {
         std::vector<FlagWord> words;
         std::size_t left = 0;
@@ -134,6 +179,9 @@ class ArgumentReader {
                 continue;
             }
             if (left == 0 && text.rfind("--", 0) != 0 && shell::has_unknown(text)) {
+                append(std::exchange(words, {}));
+                if (append_branches(text, origin))
+                    continue;
                 problems_.push_back(
                     {origin, reason("an argument", text), "set it in the script, or write the value"});
                 continue;
@@ -191,6 +239,7 @@ class ArgumentReader {
 
     const shell::Runner& runner_;
     const TrainingCommand& command_;
+    std::vector<Flag> flags_;
     std::vector<Problem> problems_;
 };
 

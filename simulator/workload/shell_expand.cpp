@@ -122,6 +122,14 @@ std::string Runner::unknown_mark(std::string what, int line, bool unset) {
     return fmt::format("{}{}{}", kUnknownMark, unknowns_.size() - 1, kMarkEnd);
 }
 
+std::string Runner::mark_of_branches(const std::string& name, int line,
+                                     std::vector<std::vector<Field>> alternatives) {
+    std::string mark = unknown_mark(fmt::format("${} (set under a condition that is not known)", name), line);
+    const std::size_t index = std::strtoul(mark.c_str() + 1, nullptr, 10);
+    unknowns_[index].alternatives = std::move(alternatives);
+    return mark;
+}
+
 const Unknown& Runner::unknown_of(std::string_view text) const {
     static const Unknown none;
     const std::size_t begin = text.find(kUnknownMark);

@@ -204,10 +204,19 @@ Status Runner::run_branches(const std::vector<std::function<void()>>& branches, 
 }
 
 void Runner::merge(State& into, const State& other, int line) {
+    const auto fields_of = [](const State& state, const std::string& name) {
+        std::vector<Field> fields;
+        const auto found = state.variables.find(name);
+        if (found != state.variables.end()) {
+            for (const auto& [key, field] : found->second.items)
+                fields.push_back(field);
+        }
+        return fields;
+    };
     const auto forget = [&](const std::string& name) {
         Variable variable;
-        variable.items[0] = {
-            unknown_mark(fmt::format("${} (set under a condition that is not known)", name), line), line};
+        variable.items[0] = {mark_of_branches(name, line, {fields_of(into, name), fields_of(other, name)}),
+                             line};
         into.variables[name] = std::move(variable);
     };
     std::vector<std::string> differ;

@@ -32,6 +32,8 @@ struct Unknown {
     std::string what; // "$LAYERS", "$(date)", "a condition"
     int line = 0;
     bool unset = false; // a variable that the script never sets: bash would expand it to nothing
+    // Of a variable that a condition sets: what it holds after each branch.
+    std::vector<std::vector<Field>> alternatives = {};
 };
 
 // A command that is no builtin and no function: one that bash would start.
@@ -159,6 +161,8 @@ class Runner {
     std::string item_text(const std::string& name, const std::string& index) const;
 
     std::string unknown_mark(std::string what, int line, bool unset = false);
+    std::string mark_of_branches(const std::string& name, int line,
+                                 std::vector<std::vector<Field>> alternatives);
 
     std::string path_;
     Arguments arguments_;

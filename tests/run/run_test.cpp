@@ -65,7 +65,7 @@ TEST(Run, FillsEverySection) {
     for (const StageMemory& s : r.memory.stages)
         EXPECT_EQ(s.peak, s.weights + s.gradients + s.optimizer + s.activations + s.buffers + s.overhead);
     EXPECT_FALSE(r.communication.empty());
-    EXPECT_EQ(r.top.size(), 5U);
+    EXPECT_GT(r.top.size(), 5U);
     for (std::size_t i = 1; i < r.top.size(); ++i)
         EXPECT_GE(r.top[i - 1].time, r.top[i].time);
     EXPECT_EQ(r.simulation.ranks_represented, 8);

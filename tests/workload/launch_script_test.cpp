@@ -238,6 +238,22 @@ TEST(LaunchScript, AnUnknownValueThatIsOverriddenLaterIsNoProblem) {
     EXPECT_TRUE(table.problems.empty());
 }
 
+TEST(LaunchScript, FlagsOfAnUnknownConditionAreKnownWhereItsBranchesAgree) {
+    const std::string lines = "X=(--bf16 --num-layers 4)\nif nvidia-smi | grep -q H100; then\n"
+                              "X+=(--tensor-model-parallel-size 2)\nfi\n";
+    const std::string command = "torchrun p.py --hidden-size 64 ${X[@]}";
+    EXPECT_THAT(script_error(lines + command + "\n"),
+                HasSubstr("--tensor-model-parallel-size depends on $X (set under a condition that is not"));
+    FlagTable table(read_launch_script(lines + command + " --tensor-model-parallel-size 8\n", "job.sh"),
+                    false);
+    EXPECT_EQ(table.integer("--tensor-model-parallel-size", 1, 8), 8);
+    EXPECT_EQ(table.integer("--num-layers", 1, 8), 4);
+    EXPECT_TRUE(table.has("--bf16"));
+    EXPECT_EQ(script_error("A=\"--num-layers 4\"\nif foo; then A+=\" --save x\"; fi\ntorchrun p.py --bf16 "
+                           "--seq-length 8 $A\n"),
+              "no error");
+}
+
 TEST(LaunchScript, DeepNestingIsRefused) {
     const int deep = 100'000;
     const std::vector<std::string> scripts = {"[[ " + times(deep, "! ") + "1 ]]\n",
