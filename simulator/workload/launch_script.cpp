@@ -17,6 +17,8 @@ namespace echosim {
 namespace {
 
 constexpr std::size_t kMaxScript = 4'194'304;
+constexpr int kMaxConditions = 8; // that set one variable
+constexpr std::size_t kMaxBranches = 64;
 
 void check_text(std::string_view text, const std::string& path) {
     if (text.size() > kMaxScript)
@@ -128,20 +130,45 @@ class ArgumentReader {
         }
     }
 
+    using Branch = std::vector<FlagWord>;
+
+    // Adds the words of the fields to each branch; a variable that a condition sets makes more branches.
+    // False when they are too many.
+    bool add_words(const std::vector<shell::Field>& fields, const std::string& origin, int depth,
+                   std::vector<Branch>& branches) const {
+        for (const shell::Field& field : fields) {
+            std::istringstream in(shell::without_line_marks(field.text));
+            for (std::string word; in >> word;) {
+                const bool mark =
+                    word[0] == shell::kUnknownMark && word.find(shell::kMarkEnd) + 1 == word.size();
+                const auto& alternatives = runner_.unknown_of(word).alternatives;
+                if (!mark || alternatives.empty()) {
+                    for (Branch& branch : branches)
+                        branch.push_back({word, origin});
+                    continue;
+                }
+                std::vector<Branch> all;
+                for (const auto& alternative : alternatives) {
+                    std::vector<Branch> more = branches;
+                    if (depth >= kMaxConditions || !add_words(alternative, origin, depth + 1, more) ||
+                        all.size() + more.size() > kMaxBranches)
+                        return false;
+                    all.insert(all.end(), more.begin(), more.end());
+                }
+                branches = std::move(all);
+            }
+        }
+        return true;
+    }
+
     // The flags of a variable that a condition sets: those that all branches agree on are known, the others
     // only where a later flag overrides them. False when the branches hold more than flags that are known.
     bool append_branches(const std::string& text, const std::string& origin) {
-        const shell::Unknown& cause = runner_.unknown_of(text);
-        if (cause.alternatives.empty() || text.find(shell::kMarkEnd) + 1 != text.size())
+        std::vector<Branch> texts(1);
+        if (!add_words({{text, 0}}, origin, 0, texts) || texts.size() < 2)
             return false;
         std::vector<std::vector<Flag>> branches;
-        for (const std::vector<shell::Field>& fields : cause.alternatives) {
-            std::vector<FlagWord> words;
-            for (const shell::Field& field : fields) {
-                std::istringstream in(shell::without_line_marks(field.text));
-                for (std::string word; in >> word;)
-                    words.push_back({word, origin});
-            }
+        for (const Branch& words : texts) {
             if (!words.empty() && words[0].text.rfind("--", 0) != 0)
                 return false;
             branches.push_back(parse_flags(words));
@@ -155,6 +182,8 @@ class ArgumentReader {
             for (Flag flag : branch) {
                 const bool agreed = std::all_of(branches.begin(), branches.end(),
                                                 [&](const auto& other) { return has(other, flag); });
+                if (agreed && &branch != &branches.front())
+                    continue;
                 settle(flag);
                 const MegatronOption* option = find_option(flag.name);
                 const bool matters = option != nullptr && option->verdict != OptionVerdict::harmless;

@@ -249,6 +249,9 @@ TEST(LaunchScript, FlagsOfAnUnknownConditionAreKnownWhereItsBranchesAgree) {
     EXPECT_EQ(table.integer("--tensor-model-parallel-size", 1, 8), 8);
     EXPECT_EQ(table.integer("--num-layers", 1, 8), 4);
     EXPECT_TRUE(table.has("--bf16"));
+    const std::string again = "if foo; then X+=(--fp16); fi\n"; // 2 x 2 branches
+    EXPECT_THAT(script_error(lines + again + command + " --tensor-model-parallel-size 8\n"),
+                HasSubstr("--fp16 depends on $X (set under"));
     EXPECT_EQ(script_error("A=\"--num-layers 4\"\nif foo; then A+=\" --save x\"; fi\ntorchrun p.py --bf16 "
                            "--seq-length 8 $A\n"),
               "no error");
