@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "simulator/core/error.h"
 #include "simulator/run/run.h"
 #include "tests/validation/row_file.h"
 
@@ -130,11 +131,11 @@ TEST(StepRows, GroupedQueriesAndGatedModels) {
     EXPECT_EQ(flag_of(row, "--untie-embeddings-and-output-weights"), "given");
 }
 
-TEST(StepRows, DuplicateIdsAndAnEmptyTableAreAllowed) {
+TEST(StepRows, DuplicateIdsAreAllowedAnEmptyTableIsNot) {
     const RowFile twice(Json::array({dense_row(), dense_row()}));
     EXPECT_EQ(read_step_rows(twice.path()).size(), 2U);
     const RowFile none(std::string("[]"));
-    EXPECT_THAT(read_step_rows(none.path()), IsEmpty());
+    EXPECT_THROW(read_step_rows(none.path()), InputError);
 }
 
 // The whole way: the row gives what run() gives for the same flags on the same cluster, and the error is
