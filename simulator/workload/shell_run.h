@@ -123,7 +123,7 @@ class Runner {
     void write_output(const Node& node, const std::string& text);
     std::map<std::string, std::string> exported() const;
 
-    // shell_test.cpp: [ ], [[ ]]
+    // shell_condition.cpp: [ ], [[ ]]
     Status run_test_words(const std::vector<Field>& words);
     Status run_test(const Node& node);
     friend class TestReader;
