@@ -112,8 +112,11 @@ SearchGraph search_nvls(const GroupSystem& s) {
 
 } // namespace
 
-GroupSystem group_system(const Cluster& cluster, const GroupGeometry& group, int version) {
+GroupSystem group_system(const Cluster& cluster, const GroupGeometry& group, const Settings& settings,
+                         const ModelConstants& constants) {
     GroupSystem s;
+    const int version = settings.version;
+    const FabricProfile& fabric = fabric_profile(constants, cluster.fabric.kind);
     s.group = group;
     s.ranks = group.ranks;
     s.nodes = group.nodes;
@@ -143,12 +146,11 @@ GroupSystem group_system(const Cluster& cluster, const GroupGeometry& group, int
     const double nic = nics.bandwidth > 0 ? nics.bandwidth * 1e-9 : 1.25;
     s.nic = cluster.node.pcie.gen > 0 ? std::min(nic, pcie) : nic;
     const TuningTable& table = tuning_table(version);
-    s.ll128 = (s.nvlink || s.local == 1) && (s.nodes == 1 || fabric_profile(cluster.fabric.kind).ll128);
+    s.ll128 = (s.nvlink || s.local == 1) && (s.nodes == 1 || fabric.ll128);
     // The sibling groups of the other GPUs of a node run at the same time (8 data-parallel groups under TP8),
     // so a group owns the share of the NICs that its GPUs are of the node.
     const double share = 1.0 * std::max(1, nics.count) * s.local / std::max(1, cluster.node.gpus);
-    const double efficiency = cluster.fabric.efficiency > 0 ? cluster.fabric.efficiency
-                                                            : fabric_profile(cluster.fabric.kind).efficiency;
+    const double efficiency = cluster.fabric.efficiency > 0 ? cluster.fabric.efficiency : fabric.efficiency;
     s.nic_rate = std::min(share, 1.0 * s.nics) * s.nic * efficiency;
     if (s.ranks < 2)
         return s;

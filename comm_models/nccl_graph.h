@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include "comm_models/geometry.h"
+#include "comm_models/model_constants.h"
+#include "comm_models/nccl_environment.h"
 #include "comm_models/nccl_tables.h"
 
 namespace echosim::nccl {
@@ -37,6 +39,9 @@ struct GroupSystem {
     int nvls_ctas = 0;
 };
 
-GroupSystem group_system(const Cluster& cluster, const GroupGeometry& group, int version);
+// Where a cluster brings what a log of NCCL printed for as many ranks and nodes, that takes the place of the
+// search.
+GroupSystem group_system(const Cluster& cluster, const GroupGeometry& group, const Settings& settings,
+                         const ModelConstants& constants);
 
 } // namespace echosim::nccl

@@ -252,12 +252,36 @@ double pat(const Collective& c, const GroupSystem& s, const GroupTiming& t) {
            2.8 * s.ranks + static_cast<double>(c.bytes) * share / (0.85 * s.nic_rate * kPerUs);
 }
 
+double body_time(const Collective& c, const Choice& choice, const GroupSystem& s, const GroupTiming& t) {
+    switch (choice.algorithm) {
+    case Algorithm::tree:
+        return tree(c, choice.protocol, s, t);
+    case Algorithm::nvls:
+        return nvls(c, false, s, t);
+    case Algorithm::nvls_tree:
+        return nvls(c, true, s, t);
+    case Algorithm::pat:
+        return pat(c, s, t);
+    case Algorithm::direct:
+        return point_to_point_time(c, s, t);
+    case Algorithm::ring:
+    case Algorithm::collnet_direct:
+    case Algorithm::collnet_chain:
+        break;
+    }
+    if (c.kind == CollectiveKind::broadcast || c.kind == CollectiveKind::reduce)
+        return chain(c, choice.protocol, s, t);
+    if (choice.protocol == Protocol::simple)
+        return simple_ring(c, s, t);
+    return low_latency_ring(c, choice.protocol, s, t);
+}
+
 } // namespace
 
-GroupTiming group_timing(const Cluster& cluster, const GroupSystem& s) {
+GroupTiming group_timing(const Cluster& cluster, const GroupSystem& s, const ModelConstants& constants) {
     GroupTiming t;
-    t.link = link_profile(cluster, s.version, s.nvlink);
-    t.fabric = fabric_profile(cluster.fabric.kind);
+    t.link = link_profile(constants, cluster, s.version, s.nvlink);
+    t.fabric = fabric_profile(constants, cluster.fabric.kind);
     const double nvlink = cluster.node.nvlink.bandwidth * 1e-9;
     if (s.nvlink) {
         t.intra_scale = nvlink * s.link_share / t.link.nvlink;
@@ -282,28 +306,8 @@ GroupTiming group_timing(const Cluster& cluster, const GroupSystem& s) {
     return t;
 }
 
-double body_time(const Collective& c, const Choice& choice, const GroupSystem& s, const GroupTiming& t) {
-    switch (choice.algorithm) {
-    case Algorithm::tree:
-        return tree(c, choice.protocol, s, t);
-    case Algorithm::nvls:
-        return nvls(c, false, s, t);
-    case Algorithm::nvls_tree:
-        return nvls(c, true, s, t);
-    case Algorithm::pat:
-        return pat(c, s, t);
-    case Algorithm::direct:
-        return point_to_point_time(c, s, t);
-    case Algorithm::ring:
-    case Algorithm::collnet_direct:
-    case Algorithm::collnet_chain:
-        break;
-    }
-    if (c.kind == CollectiveKind::broadcast || c.kind == CollectiveKind::reduce)
-        return chain(c, choice.protocol, s, t);
-    if (choice.protocol == Protocol::simple)
-        return simple_ring(c, s, t);
-    return low_latency_ring(c, choice.protocol, s, t);
+TimeTerms node_time(const Collective& c, const Choice& choice, const GroupSystem& s, const GroupTiming& t) {
+    return {.transfer = body_time(c, choice, s, t)};
 }
 
 } // namespace echosim::nccl

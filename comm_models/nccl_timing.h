@@ -16,19 +16,32 @@ struct GroupTiming {
     Provenance provenance = Provenance::assumed;
 };
 
-GroupTiming group_timing(const Cluster& cluster, const GroupSystem& system);
+GroupTiming group_timing(const Cluster& cluster, const GroupSystem& system, const ModelConstants& constants);
 
 struct Choice {
     Algorithm algorithm = Algorithm::ring;
     Protocol protocol = Protocol::simple;
 };
 
-// Device time in us of a collective that runs with this algorithm and protocol.
-double body_time(const Collective& collective, const Choice& choice, const GroupSystem& system,
-                 const GroupTiming& timing);
+// The parts of a time, in us; their sum is the time.
+struct TimeTerms {
+    double start = 0;    // launch, first synchronisation, proxy start-up
+    double near = 0;     // latency of the hops inside a node
+    double far = 0;      // latency of the hops between nodes
+    double fill = 0;     // filling and draining the pipeline
+    double transfer = 0; // bytes over the slowest resource
+    double copy = 0;     // local copy of a call out of place
 
-// All-to-all, gather, scatter and send/recv, which NCCL makes of point-to-point transfers.
+    double total() const { return start + near + far + fill + transfer + copy; }
+};
+
+// A group within one node (NVLink domain or PCIe host), and one over several nodes. Kinds that NCCL makes of
+// point-to-point transfers (all-to-all, gather, scatter, send/recv) take Algorithm::direct.
+TimeTerms node_time(const Collective& collective, const Choice& choice, const GroupSystem& system,
+                    const GroupTiming& timing);
 double point_to_point_time(const Collective& collective, const GroupSystem& system,
                            const GroupTiming& timing);
+TimeTerms network_time(const Collective& collective, const Choice& choice, const GroupSystem& system,
+                       const GroupTiming& timing);
 
 } // namespace echosim::nccl

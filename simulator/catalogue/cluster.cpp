@@ -57,6 +57,22 @@ std::string_view to_string(FabricKind kind) {
     return "?";
 }
 
+std::string_view to_string(Routing routing) {
+    switch (routing) {
+    case Routing::adaptive:
+        return "adaptive";
+    case Routing::fixed:
+        return "fixed";
+    case Routing::ecmp:
+        return "ecmp";
+    }
+    return "?";
+}
+
+Routing default_routing(FabricKind kind) {
+    return kind == FabricKind::roce || kind == FabricKind::ethernet ? Routing::ecmp : Routing::adaptive;
+}
+
 // Dimensionless, of the nominal NIC rate. EFA, TCPX and TCPXO from nccl-tests of 16 GPUs (p4de 41.8 of 50
 // GB/s, a3-mega 188.7 of 200 GB/s); InfiniBand and RoCE from 64-GPU tables; the others are assumed.
 double default_efficiency(FabricKind kind) {

@@ -55,13 +55,44 @@ struct FabricLevel {
     Seconds hop_latency = 0;
 };
 
+// How a switch chooses among its uplinks: per packet by load; by the destination (D-mod-k), whatever the
+// load; by a hash of the connection, so that some collide.
+enum class Routing : std::uint8_t { adaptive, fixed, ecmp };
+
 struct Fabric {
     FabricKind kind = FabricKind::infiniband;
-    std::vector<FabricLevel> levels;
-    bool rail_optimised = true;
+    std::vector<FabricLevel> levels;     // switches from the leaf upwards; above the last one nothing blocks
+    bool rail_optimised = true;          // NIC i of every node hangs on the leaves of rail i
+    int planes = 1;                      // copies of the fabric; each NIC has a share of its rate in each
+    Routing routing = Routing::adaptive; // default: ecmp for RoCE and Ethernet, else adaptive
     double efficiency =
         0.0; // share of the nominal NIC bandwidth that large messages reach; 0 = default of the kind
              // (the fit of the collective model where it has one, else default_efficiency())
+};
+
+// Several such clusters joined by a wide-area network: nodes are dealt to the sites in equal runs.
+struct Sites {
+    int count = 1;
+    BytesPerSecond bandwidth = 0; // of one node's traffic to other sites, one direction
+    Seconds rtt = 0;              // round trip
+};
+
+// What a log of NCCL_DEBUG=INFO printed for one communicator; it takes the place of the model's own graph
+// search for communicators of as many ranks and nodes.
+struct ObservedGraph {
+    std::string pattern; // "ring", "tree", "nvls", "collnet"
+    int channels = 0;
+    double intra = 0; // GB/s a channel within a node and between nodes, as NCCL prints them
+    double inter = 0;
+};
+struct ObservedCommunicator {
+    int ranks = 0;
+    int nodes = 0;
+    int collective_channels = 0; // CTAs; 0 = not printed
+    int nvls_channels = 0;
+    int p2p_channels = 0;
+    int p2p_channels_per_peer = 0;
+    std::vector<ObservedGraph> graphs;
 };
 
 struct Cluster {
@@ -71,8 +102,10 @@ struct Cluster {
     int nvlink_domain_nodes = 1; // nodes that share one NVLink domain (NVL72: 18 trays of 4 GPUs)
     Fabric fabric;
     std::string nccl; // "2.21"; empty = the newest that the model knows
+    Sites sites;
+    std::vector<ObservedCommunicator> observed; // key "nccl_log" of the file
     std::string source;
-    std::string extras; // JSON object of the file's keys "sites", "storage", "power", "price"; empty = none
+    std::string extras; // JSON object of the file's keys "storage", "power", "price"; empty = none
 };
 
 // Share of the nominal NIC bandwidth that large messages reach on a network of this kind (spec A.9 start
@@ -98,5 +131,7 @@ Cluster cluster_from_json(const nlohmann::ordered_json& json, const std::string&
 void set_value(Cluster& cluster, std::string_view path, std::string_view value);
 
 std::string_view to_string(FabricKind kind);
+std::string_view to_string(Routing routing);
+Routing default_routing(FabricKind kind);
 
 } // namespace echosim

@@ -128,6 +128,21 @@ void read_kind(ObjectReader& reader, FabricKind& kind) {
                                         did_you_mean(known, name), join(known)));
 }
 
+void read_routing(ObjectReader& reader, Fabric& fabric) {
+    fabric.routing = default_routing(fabric.kind);
+    std::string name;
+    reader.read({.key = "routing"}, name);
+    if (name.empty())
+        return;
+    const std::vector<std::string> known = {"adaptive", "fixed", "ecmp"};
+    const auto found = std::find(known.begin(), known.end(), name);
+    if (found == known.end())
+        reader.fail("routing", fmt::format("unknown routing \"{}\"{}; known: {}", name,
+                                           did_you_mean(known, name), join(known)));
+    else
+        fabric.routing = static_cast<Routing>(found - known.begin());
+}
+
 void read_fabric(const Reading& in, const Json& json, Fabric& fabric) {
     ObjectReader reader = in.object(json, "fabric");
     read_kind(reader, fabric.kind);
@@ -145,33 +160,61 @@ void read_fabric(const Reading& in, const Json& json, Fabric& fabric) {
         }
     }
     reader.read({.key = "rail_optimised"}, fabric.rail_optimised);
+    reader.read({.key = "planes", .min = 1, .max = 64}, fabric.planes);
+    read_routing(reader, fabric);
     reader.read({.key = "efficiency", .min = 0.01, .max = 1}, fabric.efficiency);
     reader.finish();
 }
 
 // Keys of the file that the simulation does not use yet: refused where ignoring them would change the answer.
-void read_extras(const Reading& in, ObjectReader& reader, std::string& extras) {
+void read_extras(ObjectReader& reader, std::string& extras) {
     Json kept = Json::object();
     if (const Json* overrides = reader.array({.key = "overrides"});
         overrides != nullptr && !overrides->empty())
         reader.fail("overrides", "single GPUs and NICs that differ from the rest are not supported yet");
-    if (const Json* sites = reader.object({.key = "sites"})) {
-        int count = 1;
-        double unused = 0;
-        ObjectReader site = in.object(*sites, "sites");
-        site.read({.key = "count", .min = 1, .max = 1000}, count);
-        site.read_quantity({.key = "bandwidth", .max = kMaxBandwidth}, Quantity::bandwidth, unused);
-        site.read_quantity({.key = "rtt", .max = 10}, Quantity::time, unused);
-        site.finish();
-        if (count > 1)
-            site.fail("count", fmt::format("{} sites: more than one is not supported yet", count));
-        kept["sites"] = *sites;
-    }
     for (const std::string_view key : kFreeKeys)
         if (const Json* value = reader.object({.key = key}))
             kept[std::string(key)] = *value;
     if (!kept.empty())
         extras = kept.dump();
+}
+
+void read_sites(const Reading& in, const Json& json, Sites& sites) {
+    const std::size_t problems_before = in.problems.size();
+    ObjectReader reader = in.object(json, "sites");
+    reader.read({.key = "count", .min = 1, .max = 1000}, sites.count);
+    reader.read_quantity({.key = "bandwidth", .max = kMaxBandwidth}, Quantity::bandwidth, sites.bandwidth);
+    reader.read_quantity({.key = "rtt", .max = 10}, Quantity::time, sites.rtt);
+    reader.finish();
+    if (in.problems.size() == problems_before && sites.count > 1 && sites.bandwidth == 0)
+        reader.fail("bandwidth", fmt::format("{} sites need a bandwidth above 0", sites.count));
+}
+
+void read_observed(const Reading& in, const Json& list, std::vector<ObservedCommunicator>& observed) {
+    for (std::size_t i = 0; i < list.size(); ++i) {
+        const std::string path = fmt::format("nccl_log.{}", i);
+        ObjectReader reader = in.object(list[i], path);
+        ObservedCommunicator comm;
+        reader.read({.key = "ranks", .required = true, .min = 1, .max = 1 << 24}, comm.ranks);
+        reader.read({.key = "nodes", .required = true, .min = 1, .max = 1 << 24}, comm.nodes);
+        reader.read({.key = "collective_channels", .max = 64}, comm.collective_channels);
+        reader.read({.key = "nvls_channels", .max = 64}, comm.nvls_channels);
+        reader.read({.key = "p2p_channels", .max = 64}, comm.p2p_channels);
+        reader.read({.key = "p2p_channels_per_peer", .max = 64}, comm.p2p_channels_per_peer);
+        if (const Json* graphs = reader.array({.key = "graphs"}))
+            for (std::size_t g = 0; g < graphs->size(); ++g) {
+                ObjectReader entry = in.object((*graphs)[g], fmt::format("{}.graphs.{}", path, g));
+                ObservedGraph graph;
+                entry.read({.key = "pattern", .required = true}, graph.pattern);
+                entry.read({.key = "channels", .required = true, .max = 64}, graph.channels);
+                entry.read({.key = "intra", .max = 10000}, graph.intra);
+                entry.read({.key = "inter", .max = 10000}, graph.inter);
+                entry.finish();
+                comm.graphs.push_back(graph);
+            }
+        reader.finish();
+        observed.push_back(comm);
+    }
 }
 
 bool is_version(const std::string& text) {
@@ -203,6 +246,37 @@ Json levels_to_json(const Fabric& fabric) {
     return levels;
 }
 
+Json fabric_to_json(const Fabric& fabric) {
+    Json json = {{"kind", to_string(fabric.kind)},
+                 {"levels", levels_to_json(fabric)},
+                 {"rail_optimised", fabric.rail_optimised},
+                 {"planes", fabric.planes},
+                 {"routing", to_string(fabric.routing)}};
+    if (fabric.efficiency > 0)
+        json["efficiency"] = fabric.efficiency;
+    return json;
+}
+
+Json observed_to_json(const std::vector<ObservedCommunicator>& observed) {
+    Json list = Json::array();
+    for (const ObservedCommunicator& comm : observed) {
+        Json graphs = Json::array();
+        for (const ObservedGraph& graph : comm.graphs)
+            graphs.push_back({{"pattern", graph.pattern},
+                              {"channels", graph.channels},
+                              {"intra", graph.intra},
+                              {"inter", graph.inter}});
+        list.push_back({{"ranks", comm.ranks},
+                        {"nodes", comm.nodes},
+                        {"collective_channels", comm.collective_channels},
+                        {"nvls_channels", comm.nvls_channels},
+                        {"p2p_channels", comm.p2p_channels},
+                        {"p2p_channels_per_peer", comm.p2p_channels_per_peer},
+                        {"graphs", std::move(graphs)}});
+    }
+    return list;
+}
+
 Json node_to_json(const Node& node) {
     Json json;
     json["gpus"] = node.gpus;
@@ -228,11 +302,13 @@ Json cluster_to_json(const Cluster& cluster) {
     json["gpu"] = gpu_to_json(cluster.gpu);
     json["node"] = node_to_json(cluster.node);
     json["nvlink_domain_nodes"] = cluster.nvlink_domain_nodes;
-    json["fabric"] = {{"kind", to_string(cluster.fabric.kind)},
-                      {"levels", levels_to_json(cluster.fabric)},
-                      {"rail_optimised", cluster.fabric.rail_optimised}};
-    if (cluster.fabric.efficiency > 0)
-        json["fabric"]["efficiency"] = cluster.fabric.efficiency;
+    json["fabric"] = fabric_to_json(cluster.fabric);
+    if (cluster.sites.count > 1)
+        json["sites"] = {{"count", cluster.sites.count},
+                         {"bandwidth", exact_bit_rate(cluster.sites.bandwidth)},
+                         {"rtt", exact_time(cluster.sites.rtt)}};
+    if (!cluster.observed.empty())
+        json["nccl_log"] = observed_to_json(cluster.observed);
     if (!cluster.nccl.empty())
         json["nccl"] = cluster.nccl;
     if (!cluster.source.empty())
@@ -263,7 +339,11 @@ Cluster cluster_from_json(const Json& json, const std::string& where) {
         read_fabric(in, *fabric, cluster.fabric);
     reader.read({.key = "nccl"}, cluster.nccl);
     reader.read({.key = "source"}, cluster.source);
-    read_extras(in, reader, cluster.extras);
+    if (const Json* sites = reader.object({.key = "sites"}))
+        read_sites(in, *sites, cluster.sites);
+    if (const Json* observed = reader.array({.key = "nccl_log"}))
+        read_observed(in, *observed, cluster.observed);
+    read_extras(reader, cluster.extras);
     reader.finish();
     check_whole(in, cluster);
     if (!problems.empty())

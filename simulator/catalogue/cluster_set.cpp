@@ -139,6 +139,8 @@ void set_value(Cluster& cluster, std::string_view path, std::string_view value) 
     for (const char* key : {"nccl", "source"})
         if (!json.contains(key))
             json[key] = "";
+    if (!json.contains("sites"))
+        json["sites"] = {{"count", 1}, {"bandwidth", "400Gbps"}, {"rtt", "20ms"}};
     Json& target = locate(json, setting);
     target = replacement(target, setting);
     if (default_efficiency_used && path != "fabric.efficiency")

@@ -79,7 +79,7 @@ class Simulation {
     Simulation(const Job& job, const Cluster& cluster, const RunOptions& options)
         : job_(job), cluster_(cluster), options_(options),
           kernels_(KernelTimes::for_gpu(cluster.gpu, job.kernels.software)),
-          collectives_(make_nccl_model(cluster, options.calibration)),
+          collectives_(std::make_unique<NcclModel>(cluster, NcclOptions{options.calibration, job.environment, {}})),
           host_(host_costs(job.kernels.software)), slowdown_(make_slowdown(options.interference)) {}
 
     RunOutput run() {

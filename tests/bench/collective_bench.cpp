@@ -9,7 +9,7 @@ namespace {
 
 void BM_Collective_estimate(benchmark::State& state) {
     const Cluster cluster = find_cluster("dgx-h100");
-    const auto model = make_nccl_model(cluster);
+    const auto model = std::make_unique<NcclModel>(cluster);
     std::vector<int> ranks(static_cast<std::size_t>(state.range(0)));
     std::iota(ranks.begin(), ranks.end(), 0);
     const GroupGeometry group = geometry_of(ranks, cluster);
@@ -26,7 +26,7 @@ BENCHMARK(BM_Collective_estimate)->Arg(8)->Arg(128);
 void BM_Collective_model_of_a_cluster(benchmark::State& state) {
     const Cluster cluster = find_cluster("dgx-h100");
     for (auto _ : state)
-        benchmark::DoNotOptimize(make_nccl_model(cluster));
+        benchmark::DoNotOptimize(std::make_unique<NcclModel>(cluster));
 }
 BENCHMARK(BM_Collective_model_of_a_cluster);
 

@@ -22,7 +22,7 @@ constexpr auto kScatter = CollectiveKind::reduce_scatter;
 constexpr auto kAllToAll = CollectiveKind::all_to_all;
 
 double microseconds(const Cluster& cluster, int nodes, int per_node, CollectiveKind kind, Bytes bytes) {
-    const auto model = make_nccl_model(cluster);
+    const auto model = std::make_unique<NcclModel>(cluster);
     const Collective c{.kind = kind, .bytes = bytes, .in_place = false};
     return model->estimate(c, group_on(cluster, nodes, per_node)).time * 1e6;
 }
@@ -128,7 +128,7 @@ TEST(NcclModel, EchoLogsOf8To32Gpus) {
 
 TEST(NcclModel, OneRankCostsNothing) {
     const Cluster cluster = cluster_of("h100-sxm");
-    const auto model = make_nccl_model(cluster);
+    const auto model = std::make_unique<NcclModel>(cluster);
     for (int kind = 0; kind <= static_cast<int>(CollectiveKind::send_recv); ++kind) {
         const Collective c{.kind = static_cast<CollectiveKind>(kind), .bytes = kMiB};
         EXPECT_EQ(model->estimate(c, group_on(cluster, 1, 1)).time, 0);
@@ -139,7 +139,7 @@ TEST(NcclModel, OneRankCostsNothing) {
 TEST(NcclModel, FiniteForAnyGroup) {
     for (const char* gpu : {"v100-sxm3-32gb", "a100-sxm-80gb", "h100-sxm", "b200-sxm", "l40s", "mi300x"}) {
         const Cluster cluster = cluster_of(gpu);
-        const auto model = make_nccl_model(cluster);
+        const auto model = std::make_unique<NcclModel>(cluster);
         for (const auto& [nodes, per_node] : {std::pair{1, 2},
                                               {1, 3},
                                               {1, 7},
@@ -172,7 +172,7 @@ TEST(NcclModel, FiniteForAnyGroup) {
 TEST(NcclModel, MonotoneInSize) {
     for (const char* gpu : {"a100-sxm-80gb", "h100-sxm", "b200-sxm", "l40s"}) {
         const Cluster cluster = cluster_of(gpu);
-        const auto model = make_nccl_model(cluster);
+        const auto model = std::make_unique<NcclModel>(cluster);
         for (const auto& [nodes, per_node] :
              {std::pair{1, 2}, {1, 8}, {2, 1}, {2, 8}, {16, 1}, {16, 8}, {128, 4}}) {
             const GroupGeometry group = group_on(cluster, nodes, per_node);
@@ -197,7 +197,7 @@ TEST(NcclModel, MonotoneInSize) {
 // network.
 TEST(NcclModel, ConservesBytes) {
     const Cluster cluster = cluster_of("a100-sxm-80gb");
-    const auto model = make_nccl_model(cluster);
+    const auto model = std::make_unique<NcclModel>(cluster);
     const Bytes size = 1024 * kMiB;
     const double s = static_cast<double>(size);
     const GroupGeometry group = group_on(cluster, 4, 8);
@@ -222,7 +222,7 @@ TEST(NcclModel, ConservesBytes) {
 // busbw as nccl-tests prints it: bytes / time x 2(n-1)/n.
 TEST(NcclModel, BusBandwidth) {
     const Cluster cluster = cluster_of("h100-sxm");
-    const auto model = make_nccl_model(cluster);
+    const auto model = std::make_unique<NcclModel>(cluster);
     const CommCost cost = model->estimate({.kind = kReduce, .bytes = 512 * kMiB}, group_on(cluster, 1, 4));
     EXPECT_NEAR(cost.bus_bandwidth, 512.0 * kMiB / cost.time * 1.5, 1);
     EXPECT_NEAR(cost.bus_bandwidth * 1e-9, 349, 35);
@@ -230,7 +230,7 @@ TEST(NcclModel, BusBandwidth) {
 
 TEST(NcclModel, OutOfPlaceCostsACopy) {
     const Cluster cluster = cluster_of("h100-sxm");
-    const auto model = make_nccl_model(cluster);
+    const auto model = std::make_unique<NcclModel>(cluster);
     const GroupGeometry group = group_on(cluster, 1, 8);
     const CommCost in = model->estimate({.kind = kGather, .bytes = 512 * kMiB, .in_place = true}, group);
     const CommCost out = model->estimate({.kind = kGather, .bytes = 512 * kMiB, .in_place = false}, group);
@@ -284,7 +284,7 @@ TEST(NcclModel, NvlinkDomainIsOneNode) {
     cluster.gpu.arch = Arch::blackwell;
     cluster.node.nvlink = {900e9, 18, true};
     cluster.nvlink_domain_nodes = 18;
-    const auto model = make_nccl_model(cluster);
+    const auto model = std::make_unique<NcclModel>(cluster);
     const CommCost cost = model->estimate({.kind = kReduce, .bytes = 1024 * kMiB}, group_on(cluster, 2, 4));
     EXPECT_EQ(cost.algorithm, Algorithm::nvls);
     EXPECT_EQ(cost.nic_bytes, 0);
@@ -293,7 +293,7 @@ TEST(NcclModel, NvlinkDomainIsOneNode) {
 
 TEST(NcclModel, Provenance) {
     const auto of = [](const Cluster& cluster, int nodes, int per_node) {
-        return make_nccl_model(cluster)
+        return std::make_unique<NcclModel>(cluster)
             ->estimate({.bytes = kMiB}, group_on(cluster, nodes, per_node))
             .provenance;
     };
@@ -311,7 +311,7 @@ TEST(NcclModel, Provenance) {
 
 TEST(NcclModel, ThreadsAgree) {
     const Cluster cluster = cluster_of("h100-sxm");
-    const auto model = make_nccl_model(cluster);
+    const auto model = std::make_unique<NcclModel>(cluster);
     const auto total = [&] {
         double sum = 0;
         for (int nodes = 1; nodes <= 32; ++nodes)
@@ -331,7 +331,7 @@ TEST(NcclModel, ThreadsAgree) {
 TEST(NcclModel, RefusesAWrongVersion) {
     Cluster cluster = cluster_of("h100-sxm");
     cluster.nccl = "latest";
-    EXPECT_THROW(make_nccl_model(cluster), InputError);
+    EXPECT_THROW(std::make_unique<NcclModel>(cluster), InputError);
 }
 
 } // namespace

@@ -58,7 +58,7 @@ Table table_of(const Json& t) {
         table.cluster.nccl = t.at("nccl_version");
     const int nodes = t.at("nodes");
     table.geometry = test::group_on(table.cluster, nodes, t.at("gpus").get<int>() / nodes);
-    table.model = make_nccl_model(table.cluster);
+    table.model = std::make_unique<NcclModel>(table.cluster);
     const bool classic =
         table.cluster.fabric.kind == FabricKind::infiniband || table.cluster.fabric.kind == FabricKind::roce;
     if (gpu.rfind("mi", 0) == 0)

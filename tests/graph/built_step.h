@@ -42,7 +42,7 @@ inline BuiltStep build_step(const Job& job, const Cluster& cluster, bool fold = 
         step.graphs.push_back(build_graph(job, stage));
     step.placement = place(job, cluster, step.graphs, fold);
     const KernelTimes kernels = KernelTimes::for_gpu(cluster.gpu, job.kernels.software);
-    const auto collectives = make_nccl_model(cluster);
+    const auto collectives = std::make_unique<NcclModel>(cluster);
     const HostCosts host = host_costs(job.kernels.software);
     for (const CostClass& c : step.placement.cost_classes)
         step.annotated.push_back(annotate(step.graphs[static_cast<std::size_t>(c.stage)], c,
