@@ -36,7 +36,7 @@ struct Link {
 class FabricLinks {
   public:
     // `gpus` are those of the job; they fill nodes in order, which `placement` maps to places in the fabric.
-    FabricLinks(const Cluster& cluster, int gpus, const Placement& placement = {});
+    FabricLinks(const Cluster& cluster, int gpus, const NodePlacement& placement = {});
 
     // Appends the links from GPU `from` to GPU `to` (global ranks): NVLink out and in within an NVLink
     // domain, else out NIC, uplinks, downlinks, in NIC. `rail` is the NIC of the node that is used on both

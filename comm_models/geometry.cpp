@@ -60,7 +60,7 @@ void add_node(const Cluster& cluster, const NodeMembers& node, GroupGeometry& re
 } // namespace
 
 GroupGeometry geometry_of(std::span<const int> ranks, const Cluster& cluster,
-                          const Placement& /*placement*/) {
+                          const NodePlacement& /*placement*/) {
     ECHOSIM_CHECK(!ranks.empty(), "a communicator has at least one rank");
     std::vector<int> sorted;
     if (!std::is_sorted(ranks.begin(), ranks.end())) {

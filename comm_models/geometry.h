@@ -10,12 +10,12 @@ namespace echosim {
 
 // Which physical node holds each node of the job: node_of[i] is the place in the fabric of the i-th node (0
 // the first node of the first leaf). Empty = in order.
-struct Placement {
+struct NodePlacement {
     std::vector<int> node_of;
 };
 // "packed" (in order), "shuffled:SEED" (a random permutation, the same for the same seed), "spread"
 // (neighbours on different leaves), or a list "3,1,2,0". Throws InputError. `nodes` are those of the job.
-Placement placement_from(std::string_view text, int nodes, const Cluster& cluster);
+NodePlacement placement_from(std::string_view text, int nodes, const Cluster& cluster);
 
 // Where the ranks of one communicator sit. NCCL's behaviour depends on this, not on the size of the machine:
 // a data-parallel group under TP8 has one GPU a node, whatever the node holds.
@@ -40,6 +40,6 @@ struct GroupGeometry {
 // `ranks` are global ranks in the order of the communicator, placed node by node (rank / node.gpus is the
 // node of the job).
 GroupGeometry geometry_of(std::span<const int> ranks, const Cluster& cluster,
-                          const Placement& placement = {});
+                          const NodePlacement& placement = {});
 
 } // namespace echosim
