@@ -27,6 +27,22 @@ constexpr std::string_view kSetHelp =
     "lists the "
     "keys. May be given several times.";
 
+constexpr std::string_view kCollectiveDescription =
+    "Prints the table of nccl-tests, modelled: time, algorithm and bus bandwidth for each size, out of place "
+    "and in place, with the algorithm, protocol and channels that NCCL chooses.\n"
+    "\n"
+    "KIND is all_reduce, all_gather, reduce_scatter, broadcast, reduce, all_to_all, gather, scatter or "
+    "send_recv; all-reduce, alltoall and all_reduce_perf are understood too.\n"
+    "\n"
+    "The group is --gpus N GPUs that fill nodes in order, every K-th of them with --stride K (the "
+    "data-parallel group of a job with TP=8: --stride 8), or the ranks of --ranks. Sizes count as in "
+    "nccl-tests: all_gather the receive buffer, the others the send buffer.";
+
+constexpr std::string_view kCalibrateDescription =
+    "Reads the output of nccl-tests as people paste it, or tables of the schema of nccl_tests.json, and fits "
+    "the constants of the collective model to them. Prints the mean error before and after for each range "
+    "of sizes and writes a calibration file for --calibration.";
+
 std::vector<Command> make_commands() {
     return {
         {.name = "simulate",
@@ -45,16 +61,22 @@ std::vector<Command> make_commands() {
          .takes_rest = true,
          .run = run_simulate},
         {.name = "show",
-         .arguments = "job JOB | cluster NAME|FILE | gpu NAME | models | clusters | gpus",
+         .arguments =
+             "job JOB | cluster NAME|FILE | cluster --from FILE | gpu NAME | models | clusters | gpus",
          .summary = "print resolved values with their origin, or what the catalogue holds",
          .description =
              "`show job` resolves a job as Megatron-LM would and prints every value with its origin and "
              "every flag with its verdict: modelled, harmless, or not modelled.\n"
              "\n"
              "`show cluster` and `show gpu` print all figures under the keys that --set takes, with their "
-             "source. `show models`, `show clusters` and `show gpus` list names and aliases.",
+             "source. `show models`, `show clusters` and `show gpus` list names and aliases.\n"
+             "\n"
+             "`show cluster --from FILE` makes a cluster file from an NCCL topology XML, the output of "
+             "`nvidia-smi topo -m` or a log of NCCL_DEBUG=INFO, and says what it had to assume.",
          .examples = {{"echosim show job pretrain.sh", "every value with its origin"},
                       {"echosim show cluster dgx-h100", "the keys of --set cluster.*"},
+                      {"echosim show cluster --from nccl.log -o mine.json",
+                       "a cluster file of one's own machine"},
                       {"echosim show models", "model names and aliases"}},
          .words = {"job", "cluster", "gpu", "models", "clusters", "gpus"},
          .completes = Completes::job,
@@ -62,18 +84,56 @@ std::vector<Command> make_commands() {
          .takes_rest = true,
          .run = run_show},
         {.name = "validate",
-         .arguments = "steps --data FILE [--max-error P%]",
+         .arguments = "steps|collectives --data FILE [--cross] [--max-error P%]",
          .summary = "compare predictions with published measurements",
          .description =
-             "Simulates every row of the measurements, prints measured and predicted step times with the "
+             "Simulates every row of the measurements, prints measured and predicted times with the "
              "error, and a summary. A row that cannot be simulated is listed with the reason.\n"
+             "\n"
+             "`validate collectives --cross` fits the constants again for each row without the tables of its "
+             "own kind (the same GPU, collective and number of GPUs; the same hardware and network).\n"
              "\n"
              "With --max-error the exit code is 4 when the mean absolute error is larger.",
          .examples = {{"echosim validate steps --data runs.json", "errors by GPU and layout"},
                       {"echosim validate steps --data runs.json --json", "every row, as one JSON document"},
-                      {"echosim validate steps --data runs.json --max-error 10%", "as a gate in CI"}},
-         .words = {"steps"},
+                      {"echosim validate steps --data runs.json --max-error 10%", "as a gate in CI"},
+                      {"echosim validate collectives --data nccl_tests.json --cross",
+                       "collectives, each predicted from other machines' tables"}},
+         .words = {"steps", "collectives"},
          .run = run_validate},
+        {.name = "collective",
+         .arguments = "KIND --cluster NAME|FILE [--bytes SIZES] [--gpus N] [OPTIONS]",
+         .summary = "predict one collective: the table of nccl-tests for any cluster",
+         .description = kCollectiveDescription,
+         .examples =
+             {{"echosim collective all_reduce --cluster dgx-h100 --gpus 64",
+               "8 B to 8 GiB, as nccl-tests prints it"},
+              {"echosim collective reduce_scatter --cluster dgx-h100 --gpus 128 --stride 8 --bytes 160MiB "
+               "--explain",
+               "the gradients of one data-parallel group under TP=8: why this time"},
+              {"echosim collective all_reduce --cluster dgx-a100 --gpus 16 --measured nccl.log --plot ar.svg",
+               "beside your own measurement, with a chart"},
+              {"echosim collective all_reduce --cluster dgx-h100 --gpus 64 --algo ring --proto simple",
+               "as with NCCL_ALGO and NCCL_PROTO"},
+              {"echosim collective all_to_all --cluster dgx-h100 --gpus 64 --imbalance 1.5",
+               "expert parallelism with a hot rank"}},
+         .words = {"all_reduce", "all_gather", "reduce_scatter", "broadcast", "reduce", "all_to_all",
+                   "gather", "scatter", "send_recv"},
+         .run = run_collective},
+        {.name = "calibrate",
+         .arguments = "collectives FILE... --cluster NAME|FILE -o CALIBRATION.json",
+         .summary = "fit the model's constants to your own measurements",
+         .description = kCalibrateDescription,
+         .examples =
+             {{"echosim calibrate collectives all_reduce.log all_gather.log --cluster mine.json -o "
+               "calibration.json",
+               "from logs of nccl-tests"},
+              {"echosim collective all_reduce --cluster mine.json --gpus 64 --calibration calibration.json",
+               "with the fitted constants"}},
+         .words = {"collectives"},
+         .completes = Completes::file,
+         .most_arguments = 1000,
+         .run = run_calibrate},
         {.name = "completion",
          .arguments = "bash|zsh|fish",
          .summary = "print a completion script for a shell",
@@ -98,16 +158,116 @@ std::vector<CommandOption> make_options() {
          .value = "NAME|FILE",
          .help = "Cluster of the catalogue (see `echosim show clusters`) or a cluster file.",
          .completes = Completes::cluster,
-         .commands = {"simulate"}},
+         .commands = {"simulate", "collective", "calibrate"}},
         {.name = "--gpus",
          .value = "N",
-         .help = "Number of GPUs of the job; default: the world size of the launch script.",
-         .commands = {"simulate", "show"}},
+         .help = "Number of GPUs of the job; default: the world size of the launch script, or one node for "
+                 "a collective.",
+         .commands = {"simulate", "show", "collective"}},
+        {.name = "--bytes",
+         .value = "SIZES",
+         .help =
+             "FROM:TO:xFACTOR (default 8:8GiB:x2), FROM:TO:+STEP (1MiB:64MiB:+1MiB), or a list such as "
+             "1MiB,16MiB. A number without a unit is bytes; KiB or K, MiB or M, GiB or G are powers of 1024.",
+         .commands = {"collective"}},
+        {.name = "--ranks",
+         .value = "LIST",
+         .help =
+             "Global ranks of the group in its own order, such as 0,8,16-23; node = rank / GPUs per node.",
+         .commands = {"collective"}},
+        {.name = "--stride",
+         .value = "K",
+         .help = "The group is every K-th of the --gpus GPUs, from rank 0.",
+         .commands = {"collective"}},
+        {.name = "--nccl",
+         .value = "VERSION",
+         .help = "NCCL version such as 2.21, instead of the cluster's.",
+         .commands = {"collective"}},
+        {.name = "--algo",
+         .value = "ALGORITHM",
+         .help =
+             "Only this algorithm, as NCCL_ALGO: ring, tree, nvls, nvlstree, collnetdirect, collnetchain, "
+             "pat; several with commas.",
+         .commands = {"collective"}},
+        {.name = "--proto",
+         .value = "PROTOCOL",
+         .help = "Only this protocol, as NCCL_PROTO: ll, ll128, simple; several with commas.",
+         .commands = {"collective"}},
+        {.name = "--env",
+         .value = "NAME=VALUE",
+         .help = "A variable of the job's environment, such as NCCL_MAX_NCHANNELS=8.",
+         .repeatable = true,
+         .commands = {"collective"}},
+        {.name = "--dtype",
+         .value = "TYPE",
+         .help = "Element type: float (default), half, bfloat16, fp8, int8, int32, int64.",
+         .commands = {"collective"}},
+        {.name = "--in-place",
+         .help = "What --explain, --concurrent and --csv tell is of the call in place.",
+         .commands = {"collective"}},
+        {.name = "--buffers",
+         .value = "KIND",
+         .help =
+             "How the buffers are known to NCCL: plain (default), registered (ncclCommRegister), symmetric "
+             "(windows, NCCL 2.27 and later).",
+         .choices = {"plain", "registered", "symmetric"},
+         .commands = {"collective"}},
+        {.name = "--transport",
+         .value = "KIND",
+         .help =
+             "What moves the bytes: nccl (default), copy-engine (NCCL 2.28 and later), te-ring-exchange or "
+             "te-pipeline (user buffers of Transformer Engine), deepep.",
+         .choices = {"nccl", "copy-engine", "te-ring-exchange", "te-pipeline", "deepep"},
+         .commands = {"collective"}},
+        {.name = "--calls",
+         .value = "N",
+         .help = "The bytes are N operations of one ncclGroup (coalesced buckets).",
+         .commands = {"collective"}},
+        {.name = "--imbalance",
+         .value = "X",
+         .help = "all_to_all with unequal pairs: bytes of the busiest rank over the mean, 1 or more.",
+         .commands = {"collective"}},
+        {.name = "--placement",
+         .value = "HOW",
+         .help =
+             "Nodes of the job in the fabric: packed (default), shuffled:SEED, spread, or a list of places "
+             "such as 3,1,2,0.",
+         .commands = {"collective"}},
+        {.name = "--concurrent",
+         .value = "FILE",
+         .help =
+             "Collectives that run at the same time, a JSON list; prints how they slow each other. Without "
+             "KIND.",
+         .completes = Completes::file,
+         .commands = {"collective"}},
+        {.name = "--measured",
+         .value = "FILE",
+         .help = "Output of nccl-tests, or tables of the schema of nccl_tests.json, to compare with.",
+         .completes = Completes::file,
+         .commands = {"collective"}},
+        {.name = "--explain",
+         .help =
+             "Show the terms of the time, what NCCL weighs, the sizes at which its choice changes, and the "
+             "bytes on every resource.",
+         .commands = {"collective"}},
+        {.name = "--plot",
+         .value = "FILE.svg",
+         .help = "Write a chart of the bus bandwidth over the size.",
+         .completes = Completes::file,
+         .commands = {"collective"}},
+        {.name = "--csv", .help = "Print the table as comma-separated values.", .commands = {"collective"}},
         {.name = "--set",
          .value = "KEY=VALUE",
          .help = kSetHelp,
          .repeatable = true,
-         .commands = {"simulate", "show", "validate"}},
+         .commands = {"simulate", "show", "validate", "collective", "calibrate"}},
+        {.name = "--from",
+         .value = "FILE",
+         .help =
+             "show cluster: make the cluster file from an NCCL topology XML, `nvidia-smi topo -m` or a log "
+             "of NCCL_DEBUG=INFO.",
+         .completes = Completes::file,
+         .commands = {"show"}},
         {.name = "--timeline",
          .value = "FILE",
          .help = "Write the timeline of the step: .etr, or .json and .json.gz for Perfetto.",
@@ -121,8 +281,11 @@ std::vector<CommandOption> make_options() {
          .commands = {"simulate"}},
         {.name = "--data",
          .value = "FILE",
-         .help = "Measured steps, a JSON file.",
+         .help = "Measured steps or collectives, a JSON file.",
          .completes = Completes::file,
+         .commands = {"validate"}},
+        {.name = "--cross",
+         .help = "Predict each row with constants that were fitted without it (validate collectives).",
          .commands = {"validate"}},
         {.name = "--max-error",
          .value = "P%",
@@ -132,7 +295,7 @@ std::vector<CommandOption> make_options() {
          .value = "FILE",
          .help = "Parameters from `echosim calibrate` instead of the built-in ones.",
          .completes = Completes::file,
-         .commands = {"simulate"}},
+         .commands = {"simulate", "collective", "calibrate", "validate"}},
         {.name = "--strict",
          .help = "Treat flags that Megatron-LM does not know as errors, not warnings.",
          .commands = {"simulate", "show"}},
@@ -141,22 +304,22 @@ std::vector<CommandOption> make_options() {
          .commands = {"simulate"}},
         {.name = "--json",
          .help = "Print one JSON document on stdout instead of text.",
-         .commands = {"simulate", "show", "validate"}},
+         .commands = {"simulate", "show", "validate", "collective", "calibrate"}},
         {.name = "--output",
          .letter = 'o',
          .value = "FILE",
          .help = "Also write the JSON document to FILE, completely or not at all, without wall-clock values. "
                  "- is stdout, instead of the text.",
          .completes = Completes::file,
-         .commands = {"simulate", "show", "validate"}},
+         .commands = {"simulate", "show", "validate", "collective", "calibrate"}},
         {.name = "--quiet",
          .letter = 'q',
          .help = "Print only errors on stderr.",
-         .commands = {"simulate", "show", "validate"}},
+         .commands = {"simulate", "show", "validate", "collective", "calibrate"}},
         {.name = "--verbose",
          .letter = 'v',
          .help = "Print on stderr what is done; in the summary, all rows of every table.",
-         .commands = {"simulate", "show", "validate"}},
+         .commands = {"simulate", "show", "validate", "collective", "calibrate"}},
         {.name = "--markdown",
          .help = "Print the reference of all commands.",
          .commands = {"help"},
@@ -187,9 +350,9 @@ const std::vector<CommandOption>& options() {
 }
 
 const std::vector<std::string_view>& commands_to_come() {
-    static const std::vector<std::string_view> names = {
-        "search", "plan",      "explain", "compare", "collective", "trace", "import",
-        "export", "calibrate", "report",  "view",    "merge",      "doctor"};
+    static const std::vector<std::string_view> names = {"search", "plan",   "explain", "compare",
+                                                        "trace",  "import", "export",  "report",
+                                                        "view",   "merge",  "doctor"};
     return names;
 }
 

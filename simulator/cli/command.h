@@ -65,6 +65,8 @@ const std::vector<std::string_view>& commands_to_come();
 int run_simulate(const Invocation& invocation, Console& console);
 int run_show(const Invocation& invocation, Console& console);
 int run_validate(const Invocation& invocation, Console& console);
+int run_collective(const Invocation& invocation, Console& console);
+int run_calibrate(const Invocation& invocation, Console& console);
 int run_completion(const Invocation& invocation, Console& console);
 int run_help(const Invocation& invocation, Console& console);
 

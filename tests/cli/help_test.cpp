@@ -49,7 +49,7 @@ TEST(Help, BriefHelpLeavesOutTheDescription) {
 
 TEST(Help, DoesNotListWhatIsHidden) {
     EXPECT_THAT(markdown_reference(), Not(HasSubstr("## echosim help")));
-    EXPECT_THAT(overview_text(TextStyle{}), Not(HasSubstr("collective")));
+    EXPECT_THAT(overview_text(TextStyle{}), Not(HasSubstr("doctor")));
 }
 
 TEST(Help, NoArgumentsIsWrongInputWithTheOverview) {
