@@ -12,7 +12,7 @@ enum class Buffers : std::uint8_t { plain, registered, symmetric };
 
 // What moves the bytes. NCCL's kernels unless the job asks for something else: copy engines (CTA policy ZERO,
 // NCCL 2.28 and later), Transformer Engine's user buffers (ring exchange by copies, or pipelined kernels that
-// overlap a GEMM), DeepEP's dispatch and combine kernels.
+// overlap a GEMM), DeepEP's kernels (all_to_all is the dispatch, reduce_scatter the combine).
 enum class Transport : std::uint8_t { nccl, copy_engine, te_ring_exchange, te_pipeline, deepep };
 
 // One collective as a rank calls it. `bytes` counts as nccl-tests prints the size: all_reduce count x
@@ -30,6 +30,7 @@ struct Collective {
     // all_to_all with other sizes for each pair: the most bytes that one rank sends or receives in all. 0 =
     // every pair the same.
     Bytes largest_rank_bytes = 0;
+    int sms = 0; // given to DeepEP or to a pipelined user-buffer kernel; 0 = their default
 };
 
 // What it costs alone, and what it occupies while it runs (interference and contention need that). Bytes are
