@@ -1,21 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include "comm_models/node_placement.h"
 #include "simulator/catalogue/cluster.h"
 
 #include <span>
-#include <string_view>
-#include <vector>
 
 namespace echosim {
-
-// Which physical node holds each node of the job: node_of[i] is the place in the fabric of the i-th node (0
-// the first node of the first leaf). Empty = in order.
-struct NodePlacement {
-    std::vector<int> node_of;
-};
-// "packed" (in order), "shuffled:SEED" (a random permutation, the same for the same seed), "spread"
-// (neighbours on different leaves), or a list "3,1,2,0". Throws InputError. `nodes` are those of the job.
-NodePlacement placement_from(std::string_view text, int nodes, const Cluster& cluster);
 
 // Where the ranks of one communicator sit. NCCL's behaviour depends on this, not on the size of the machine:
 // a data-parallel group under TP8 has one GPU a node, whatever the node holds.
@@ -27,19 +17,31 @@ struct GroupGeometry {
     bool nvlink = false;   // ranks within a node are connected by NVLink
     int nics_per_node = 0; // NICs local to this communicator's GPUs on one node
     int sockets = 1;       // CPU sockets that the members on one node span, at most
-    int switch_levels = 0; // levels of switches that the farthest hop climbs: 0 = one node, 1 = one leaf, ...
-    int sites = 1;         // sites that the group spans
-    // Lowest share of its NICs' rate that a hop between nodes gets when the sibling groups of the same nodes
-    // run the same collective: 1 = the fabric does not limit; for the hops of a ring in rank order, and for
-    // traffic between all pairs.
+    // Levels of switches that the farthest hop climbs: 0 = one node, 1 = one leaf, 2 = above the leaf, ...;
+    // one more than are listed where a hop crosses the uplinks of the last one.
+    int switch_levels = 0;
+    int sites = 1; // that the group spans
+    // Lowest share of its NICs' rate that a hop between nodes gets in the fat tree when the sibling groups of
+    // the same nodes run the same collective: 1 = the fabric does not limit. Of the hops of a ring in the
+    // order of the ranks, and of traffic between all pairs. The network between sites is not in it.
     double ring_share = 1;
     double all_pairs_share = 1;
     bool operator==(const GroupGeometry&) const = default;
 };
 
-// `ranks` are global ranks in the order of the communicator, placed node by node (rank / node.gpus is the
-// node of the job).
+// `ranks` are global ranks in the order of the communicator; they fill nodes in order (rank / node.gpus is
+// the node of the job), which `placement` maps to places in the fabric. Rings visit the nodes in the order in
+// which the ranks first name them. O(ranks), and O(ranks log ranks) where routes are counted link by link.
+//
+// Shares. All ports of the group's nodes send at once, the group's own and its siblings'. Routing `adaptive`:
+// capacity of all uplinks (downlinks) of a group of switches / traffic that climbs from (descends to) it, the
+// smallest over the groups. `ecmp`: 1 - 0.05 of that where a hop climbs above the leaf (spec A.9: few large
+// flows collide). `fixed`: the same link by link, with D-mod-k routes (fat_tree.h). Rounded to 1e-6.
 GroupGeometry geometry_of(std::span<const int> ranks, const Cluster& cluster,
                           const NodePlacement& placement = {});
+
+// Whether NVLink joins two GPUs of a host (positions on it): a switch, a full mesh (AMD, boards of at most
+// four GPUs) and the hybrid cube mesh of Volta reach every pair, bridges join neighbours two by two.
+bool nvlink_joins(const Cluster& cluster, int gpu_a, int gpu_b);
 
 } // namespace echosim
