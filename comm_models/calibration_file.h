@@ -13,9 +13,19 @@
 // with lists as in presets/nccl_links.json and nccl_fabrics.json.
 namespace echosim::nccl {
 
-// The presets with the entries of a calibration file put in front; the presets alone when the name is empty.
-// Throws InputError when the file is missing or is none.
+// What the file holds. Throws InputError when it is missing or is none.
+ModelConstants read_calibration(const std::string& path);
+
+// `constants` with the entries of a calibration in them: one of a known name (a known kind of network)
+// replaces that one, others go to the front, where they are found first.
+ModelConstants with_calibration(const ModelConstants& constants, const ModelConstants& calibration);
+
+// The presets with the entries of a calibration file; the presets alone when the name is empty. Throws what
+// read_calibration() throws.
 std::shared_ptr<const ModelConstants> load_constants(const std::string& calibration_file);
+
+// A warning when nothing of the calibration concerns this cluster; empty otherwise.
+std::string calibration_mismatch(const ModelConstants& calibration, const Cluster& cluster);
 
 // The text of such a file.
 std::string calibration_text(const Calibration& calibration, const std::string& source);

@@ -29,6 +29,7 @@ struct NcclTestsTable {
     int nodes = 0;                      // distinct hosts in the list of ranks; 0 = not known
     std::string gpu;                    // "NVIDIA H100 80GB HBM3" as printed
     std::string nccl;                   // "2.21.5"; empty = not printed
+    bool root_column = true;            // false: nccl-tests of before 2022, so NCCL 2.11 at most
     std::vector<NcclTestsRow> rows;
     std::vector<std::string> warnings; // lines that were skipped, and why; counted
     int line = 0;

@@ -5,13 +5,12 @@
 #include "simulator/core/error.h"
 #include "simulator/core/suggest.h"
 #include "simulator/run/run.h"
+#include "validation/parallel.h"
 #include "validation/step_rows.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
 #include <fmt/format.h>
-#include <thread>
 
 namespace echosim {
 namespace {
@@ -68,18 +67,12 @@ void note_limits(const Result& result, std::vector<std::string>& notes) {
                                     static_cast<double>(result.memory.capacity) / 1e9));
 }
 
-// First problem, without the row's own name in front.
-std::string reason_of(const InputError& error, const std::string& row) {
-    const Problem& problem = error.problems().front();
-    return problem.where.empty() || problem.where == row ? problem.message
-                                                         : problem.where + ": " + problem.message;
-}
-
 void predict(const StepRow& row, const ValidateOptions& options, ValidationRow& out) {
     try {
         const Job job = job_with_micro_batch(row, out.notes);
         RunOptions run_options;
         run_options.interference = options.interference;
+        run_options.calibration = options.calibration;
         const Result result = run(job, row.cluster, run_options).result;
         if (!std::isfinite(result.step.time) || result.step.time <= 0) {
             out.skipped = "the simulation gives no step time";
@@ -119,6 +112,12 @@ double percentile(std::vector<double> values, double share) {
 
 } // namespace
 
+std::string reason_of(const InputError& error, const std::string& row) {
+    const Problem& problem = error.problems().front();
+    return problem.where.empty() || problem.where == row ? problem.message
+                                                         : problem.where + ": " + problem.message;
+}
+
 ValidationReport validate_steps(const std::string& data_path, const ValidateOptions& options) {
     const std::vector<StepRow> rows = read_step_rows(data_path);
     ValidationReport report{"steps", std::vector<ValidationRow>(rows.size())};
@@ -129,20 +128,10 @@ ValidationReport validate_steps(const std::string& data_path, const ValidateOpti
         report.rows[i].notes = rows[i].notes;
         report.rows[i].groups = groups_of(rows[i]);
     }
-    std::atomic<std::size_t> next{0};
-    const unsigned cores = std::max(1U, std::thread::hardware_concurrency());
-    const std::size_t wanted = options.threads > 0 ? static_cast<std::size_t>(options.threads) : cores;
-    const std::size_t threads = std::min(wanted, rows.size());
-    const auto work = [&] {
-        for (std::size_t i = next++; i < rows.size(); i = next++)
-            if (rows[i].skipped.empty())
-                predict(rows[i], options, report.rows[i]);
-    };
-    std::vector<std::jthread> pool;
-    for (std::size_t t = 1; t < threads; ++t)
-        pool.emplace_back(work);
-    work();
-    pool.clear();
+    for_each_index(rows.size(), options.threads, [&](std::size_t i) {
+        if (rows[i].skipped.empty())
+            predict(rows[i], options, report.rows[i]);
+    });
     return report;
 }
 
@@ -176,12 +165,24 @@ ValidationSummary summarise(const std::vector<ValidationRow>& rows) {
     return s;
 }
 
+std::vector<ValidationRow> counted_rows(const ValidationReport& report) {
+    std::vector<ValidationRow> rows;
+    std::ranges::copy_if(report.rows, std::back_inserter(rows),
+                         [](const ValidationRow& row) { return row.apart.empty(); });
+    return rows;
+}
+
 std::vector<ValidationRow> rows_with(const ValidationReport& report, const std::string& group,
                                      const std::string& value) {
     std::vector<ValidationRow> rows;
-    for (const ValidationRow& row : report.rows)
-        if (const auto it = row.groups.find(group); it != row.groups.end() && it->second == value)
+    for (const ValidationRow& row : report.rows) {
+        const auto it = row.groups.find(group);
+        const bool wanted = group == "apart"
+                                ? row.apart == value
+                                : row.apart.empty() && it != row.groups.end() && it->second == value;
+        if (wanted)
             rows.push_back(row);
+    }
     return rows;
 }
 

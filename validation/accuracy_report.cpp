@@ -14,8 +14,11 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr const char* kGroups[] = {"confidence", "gpu",       "source",    "software", "tp",
-                                   "pp",         "recompute", "precision", "gpus"};
+constexpr const char* kTables = "table";
+
+bool is_steps(const ValidationReport& report) {
+    return report.kind == "steps";
+}
 
 Json number(const std::optional<double>& value) {
     return value ? Json(*value) : Json(nullptr);
@@ -28,9 +31,14 @@ bool is_number(const std::string& text) {
 // Values of the group among the simulated rows: numbers by size, texts by alphabet.
 std::vector<std::string> values_of(const ValidationReport& report, const std::string& group) {
     std::set<std::string> values;
-    for (const ValidationRow& row : report.rows)
-        if (row.error_percent && row.groups.contains(group))
+    for (const ValidationRow& row : report.rows) {
+        if (!row.error_percent)
+            continue;
+        if (group == "apart" && !row.apart.empty())
+            values.insert(row.apart);
+        else if (group != "apart" && row.apart.empty() && row.groups.contains(group))
             values.insert(row.groups.at(group));
+    }
     std::vector<std::string> sorted(values.begin(), values.end());
     if (std::ranges::all_of(sorted, is_number))
         std::ranges::stable_sort(sorted, {}, [](const std::string& s) { return s.size(); });
@@ -62,11 +70,13 @@ std::string summary_table(const ValidationReport& report, const ValidationSummar
                                    "rows", "skipped", "mean", "median", "p90", "bias", "in 5-95 %");
     text += summary_line("all", all);
     std::vector<std::string> constant; // groups that would repeat the line of all rows
-    for (const char* group : kGroups) {
+    for (const std::string& group : groups_of_report(report)) {
+        if (group == kTables)
+            continue; // the worst of them follow
         const std::vector<std::string> values = values_of(report, group);
-        if (values.size() == 1)
+        if (values.size() == 1 && group != "apart")
             constant.push_back(fmt::format("{} {}", group, values.front()));
-        if (values.size() < 2)
+        if (values.size() < (group == "apart" ? 1U : 2U))
             continue;
         text += fmt::format("{}\n", group);
         for (const std::string& value : values)
@@ -81,15 +91,34 @@ std::string worst_rows(const ValidationReport& report) {
     constexpr std::size_t shown = 15;
     std::vector<const ValidationRow*> worst;
     for (const ValidationRow& row : report.rows)
-        if (row.error_percent && row.predicted)
+        if (row.error_percent && row.predicted && row.apart.empty())
             worst.push_back(&row);
     std::ranges::stable_sort(worst, std::ranges::greater{},
                              [](const ValidationRow* r) { return std::abs(*r->error_percent); });
-    std::string text = fmt::format("\nworst rows\n  {:>12} {:>12} {:>9}  {}\n", "measured s", "predicted s",
-                                   "error %", "row");
+    const char* const unit = is_steps(report) ? "s" : "us";
+    const int decimals = is_steps(report) ? 4 : 2;
+    std::string text =
+        fmt::format("\nworst rows\n  {:>12} {:>12} {:>9}  {}\n", fmt::format("measured {}", unit),
+                    fmt::format("predicted {}", unit), "error %", "row");
     for (std::size_t i = 0; i < worst.size() && i < shown; ++i)
-        text += fmt::format("  {:>12.4f} {:>12.4f} {:>+9.1f}  {}\n", worst[i]->measured, *worst[i]->predicted,
-                            *worst[i]->error_percent, worst[i]->id);
+        text += fmt::format("  {:>12.{}f} {:>12.{}f} {:>+9.1f}  {}\n", worst[i]->measured, decimals,
+                            *worst[i]->predicted, decimals, *worst[i]->error_percent, worst[i]->id);
+    return text;
+}
+
+// The tables with the largest mean errors, where rows come in tables.
+std::string worst_tables(const ValidationReport& report) {
+    constexpr std::size_t shown = 10;
+    std::vector<std::pair<std::string, ValidationSummary>> tables;
+    for (const std::string& name : values_of(report, kTables))
+        tables.emplace_back(name, summarise(rows_with(report, kTables, name)));
+    if (tables.empty())
+        return {};
+    std::ranges::stable_sort(tables, std::ranges::greater{},
+                             [](const auto& table) { return table.second.mean_abs_error_percent; });
+    std::string text = "\nworst tables\n";
+    for (std::size_t i = 0; i < tables.size() && i < shown; ++i)
+        text += summary_line(tables[i].first, tables[i].second);
     return text;
 }
 
@@ -111,9 +140,19 @@ double share_at(std::vector<double> sorted, double share) {
 
 } // namespace
 
+std::vector<std::string> groups_of_report(const ValidationReport& report) {
+    if (is_steps(report))
+        return {"confidence", "gpu", "source", "software", "tp", "pp", "recompute", "precision", "gpus"};
+    return {"scope", "apart", "link",           "gpu",    "collective", "gpus",
+            "nodes", "size",  "dgx-class size", "choice", kTables};
+}
+
 Json report_to_json(const ValidationReport& report) {
-    Json json = {{"schema", "echosim.validate/1"}, {"kind", report.kind}, {"rows", Json::array()}};
-    for (const ValidationRow& row : report.rows)
+    Json json = {{"schema", "echosim.validate/1"}, {"kind", report.kind}};
+    if (!is_steps(report))
+        json["unit"] = "us";
+    json["rows"] = Json::array();
+    for (const ValidationRow& row : report.rows) {
         json["rows"].push_back({{"id", row.id},
                                 {"measured", row.measured > 0 ? Json(row.measured) : Json(nullptr)},
                                 {"predicted", number(row.predicted)},
@@ -122,22 +161,29 @@ Json report_to_json(const ValidationReport& report) {
                                 {"error_percent", number(row.error_percent)},
                                 {"skipped", row.skipped.empty() ? Json(nullptr) : Json(row.skipped)},
                                 {"notes", row.notes}});
-    json["summary"] = summary_json(summarise(report.rows));
+        if (!is_steps(report))
+            json["rows"].back()["apart"] = row.apart.empty() ? Json(nullptr) : Json(row.apart);
+    }
+    json["summary"] = summary_json(summarise(counted_rows(report)));
     Json by = Json::object();
-    for (const char* group : kGroups)
+    for (const std::string& group : groups_of_report(report))
         for (const std::string& value : values_of(report, group))
             by[group][value] = summary_json(summarise(rows_with(report, group, value)));
     json["summary"]["by"] = by;
-    json["residuals"] = residuals_json(report);
+    if (is_steps(report))
+        json["residuals"] = residuals_json(report);
     return json;
 }
 
 std::string report_text(const ValidationReport& report) {
-    const ValidationSummary all = summarise(report.rows);
-    std::string text = fmt::format("{} rows simulated, {} skipped.\n", all.rows, all.skipped);
-    if (all.rows > 0) {
+    const ValidationSummary all = summarise(counted_rows(report));
+    const auto apart = std::ranges::count_if(
+        report.rows, [](const ValidationRow& row) { return row.error_percent && !row.apart.empty(); });
+    std::string text = fmt::format("{} rows simulated, {} skipped", all.rows, all.skipped);
+    text += apart > 0 ? fmt::format("; {} more are reported apart.\n", apart) : ".\n";
+    if (all.rows + apart > 0) {
         text += "Error = (predicted - measured) / measured; a positive bias is too slow.\n\n";
-        text += summary_table(report, all) + worst_rows(report);
+        text += summary_table(report, all) + worst_tables(report) + worst_rows(report);
     }
     std::map<std::string, int> reasons, notes;
     for (const ValidationRow& row : report.rows) {

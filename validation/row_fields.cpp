@@ -123,4 +123,22 @@ void RowFields::refuse(std::string reason) {
         unusable_ = std::move(reason);
 }
 
+const Gpu* catalogue_gpu(RowFields& f) {
+    const std::string name = f.text("gpu");
+    const auto& gpus = all_gpus();
+    const auto it = std::ranges::find(gpus, name, &Gpu::name);
+    if (it != gpus.end())
+        return &*it;
+    f.refuse(name.empty() ? "gpu is not stated" : fmt::format("GPU \"{}\" is not in the catalogue", name));
+    return nullptr;
+}
+
+int pcie_gen(Arch arch) {
+    if (arch == Arch::volta)
+        return 3;
+    const bool gen5 =
+        arch == Arch::hopper || arch == Arch::blackwell || arch == Arch::cdna3 || arch == Arch::cdna4;
+    return gen5 ? 5 : 4;
+}
+
 } // namespace echosim

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include "simulator/catalogue/gpu.h"
 #include "simulator/core/error.h"
 #include "simulator/workload/megatron_args.h"
 
@@ -45,6 +46,11 @@ class RowFields {
     std::vector<Problem>& problems_;
     std::string unusable_;
 };
+
+// The catalogue's GPU of the field "gpu"; nullptr, and the row unusable, when there is none.
+const Gpu* catalogue_gpu(RowFields& fields);
+// Of the servers that GPUs of this architecture came in.
+int pcie_gen(Arch arch);
 
 // Appends Megatron flags of one origin.
 class FlagWriter {

@@ -48,12 +48,6 @@ std::string nccl_of(const std::string& software) {
     return "2.26";
 }
 
-int pcie_gen(Arch arch) {
-    if (arch == Arch::volta)
-        return 3;
-    return arch == Arch::hopper || arch == Arch::blackwell ? 5 : 4;
-}
-
 // The machine of the row. What the row does not state is the vendor's figure for the GPU.
 Cluster cluster_of(RowFields& f, const Gpu& gpu, StepRow& row) {
     Cluster c;
@@ -131,16 +125,6 @@ void check_values(RowFields& f) {
         f.refuse("the row has no step time");
 }
 
-const Gpu* gpu_of(RowFields& f) {
-    const std::string name = f.text("gpu");
-    const auto& gpus = all_gpus();
-    const auto it = std::ranges::find(gpus, name, &Gpu::name);
-    if (it != gpus.end())
-        return &*it;
-    f.refuse(name.empty() ? "gpu is not stated" : fmt::format("GPU \"{}\" is not in the catalogue", name));
-    return nullptr;
-}
-
 StepRow read_row(RowFields& f) {
     StepRow row;
     row.id = f.text("id", f.where());
@@ -157,7 +141,7 @@ StepRow read_row(RowFields& f) {
     row.measured_s = f.number("iter_time_s", 0);
     const std::string feature = feature_to_skip(f);
     check_values(f);
-    const Gpu* gpu = gpu_of(f);
+    const Gpu* gpu = catalogue_gpu(f);
     row.skipped = feature.empty() ? f.unusable() : feature;
     if (!row.skipped.empty())
         return row;
