@@ -107,25 +107,25 @@ SearchGraph search_nvls(const GroupSystem& s) {
     if (w <= 0)
         w = s.total / (heads + 1);
     return {heads, w,
-            s.nodes > 1 ? std::min(48.0, s.nic * std::max(1.0, std::floor(1.0 * s.nics / heads))) : w};
+            s.nodes > 1
+                ? std::min(s.arch == 3 ? 96.0 : 48.0, s.nic * std::max(1.0, std::floor(1.0 * s.nics / heads)))
+                : w};
 }
 
-} // namespace
+// CollNet has one head for each NIC, at most nine; each takes the NIC's rate.
+SearchGraph search_collnet(const GroupSystem& s) {
+    if (!s.collnet)
+        return {};
+    const double w = std::min(s.ring.intra, s.nic);
+    return {std::clamp(s.nics, 1, std::min(9, s.local)), w, w};
+}
 
-GroupSystem group_system(const Cluster& cluster, const GroupGeometry& group, const Settings& settings,
-                         const ModelConstants& constants) {
-    GroupSystem s;
-    const int version = settings.version;
-    const FabricProfile& fabric = fabric_profile(constants, cluster.fabric.kind);
-    s.group = group;
-    s.ranks = group.ranks;
-    s.nodes = group.nodes;
-    s.local = std::max(1, group.min_ranks_per_node);
-    s.arch = tuning_arch(cluster.gpu.arch);
-    s.version = version;
+// Rates of links as NCCL counts them, and what the machine has.
+void add_links(const Cluster& cluster, const GroupGeometry& group, GroupSystem& s) {
     s.nvlink = group.nvlink && cluster.node.nvlink.bandwidth > 0;
     s.nvswitch = s.nvlink && cluster.node.nvlink.nvswitch;
     s.amd_cpu = cluster.node.cpu.find("amd") != std::string::npos;
+    s.arm_cpu = cluster.node.cpu.find("grace") != std::string::npos;
     s.link_share = s.nvlink ? link_share(cluster, group.max_ranks_per_node) : 1;
     const double pcie = pcie_rate(cluster.node.pcie);
     if (s.nvlink) {
@@ -145,22 +145,157 @@ GroupSystem group_system(const Cluster& cluster, const GroupGeometry& group, con
     s.nics = std::max(1, group.nics_per_node);
     const double nic = nics.bandwidth > 0 ? nics.bandwidth * 1e-9 : 1.25;
     s.nic = cluster.node.pcie.gen > 0 ? std::min(nic, pcie) : nic;
-    const TuningTable& table = tuning_table(version);
-    s.ll128 = (s.nvlink || s.local == 1) && (s.nodes == 1 || fabric.ll128);
-    // The sibling groups of the other GPUs of a node run at the same time (8 data-parallel groups under TP8),
-    // so a group owns the share of the NICs that its GPUs are of the node.
-    const double share = 1.0 * std::max(1, nics.count) * s.local / std::max(1, cluster.node.gpus);
+}
+
+// The sibling groups of the other GPUs of a node run at the same time (8 data-parallel groups under TP8), so
+// a group owns the share of the NICs that its GPUs are of the node.
+double share_of_nics(const Cluster& cluster, const FabricProfile& fabric, const GroupSystem& s) {
+    const double share =
+        1.0 * std::max(1, cluster.node.nics.count) * s.local / std::max(1, cluster.node.gpus);
     const double efficiency = cluster.fabric.efficiency > 0 ? cluster.fabric.efficiency : fabric.efficiency;
-    s.nic_rate = std::min(share, 1.0 * s.nics) * s.nic * efficiency;
-    if (s.ranks < 2)
-        return s;
-    s.ring = search(s);
-    s.nvls = search_nvls(s);
+    return std::min(share, 1.0 * s.nics) * s.nic * efficiency;
+}
+
+// LL128 needs stores of 128 bytes that arrive whole: NVLink within the node, and a NIC that is no farther
+// than PCIe bridges (from Hopper on also behind a neighbour; behind the CPU's chip-to-chip link from 2.27).
+bool has_ll128(const Settings& settings, const TuningTable& table, const FabricProfile& fabric,
+               const GroupSystem& s) {
+    if (!s.nvlink && s.local > 1)
+        return false;
+    if (s.nodes == 1)
+        return true;
+    return fabric.ll128 && (!s.arm_cpu || (table.ll128_over_c2c && settings.ll128_over_c2c));
+}
+
+void add_settings(const Settings& settings, GroupSystem& s) {
+    s.algorithms = settings.algorithms;
+    s.protocols = settings.protocols;
+    s.ll128_asked = settings.ll128_asked;
+    s.threads = settings.threads;
+    s.ll128_threads = settings.ll128_threads;
+    s.pxn = settings.pxn;
+    s.pat = settings.pat.value_or(true);
+    if (settings.buffer > 0)
+        s.buffer = settings.buffer;
+    s.post = settings.net_overhead.value_or(s.amd_cpu ? 2.0 : 1.0);
+    const TuningTable& table = tuning_table(s.version);
+    if (settings.p2p_net_chunk > 0)
+        s.p2p_net_chunk = settings.p2p_net_chunk;
+    else if (s.arm_cpu && s.arch == 3)
+        s.p2p_net_chunk = table.p2p_chunk_arm_blackwell;
+}
+
+// First the maximum, then the minimum, as NCCL copies channels last.
+int clamped(int channels, const Settings& settings) {
+    if (settings.max_channels > 0)
+        channels = std::min(channels, settings.max_channels);
+    return std::max(channels, settings.min_channels);
+}
+
+// Every channel of the search is used twice.
+void add_channels(const Settings& settings, const TuningTable& table, GroupSystem& s) {
     s.ring_ctas = 2 * s.ring.channels;
     if (s.arch >= 2 && s.nodes > 1 && s.ring.intra > 45 && s.ring_ctas < 16)
         s.ring_ctas *= 2;
-    s.ring_ctas = std::min(s.ring_ctas, table.max_channels);
-    s.nvls_ctas = s.arch == 3 ? table.nvls_channels_blackwell : 16;
+    s.ring_ctas = clamped(std::min(s.ring_ctas, table.max_channels), settings);
+    s.nvls_ctas = static_cast<int>(table.nvls_channels[s.arch][s.nodes > 1 ? 1 : 0]);
+    s.nvls_ctas = settings.nvls_channels > 0 ? settings.nvls_channels : clamped(s.nvls_ctas, settings);
+}
+
+int power_of_two(int n) {
+    int result = 1;
+    while (result < n)
+        result *= 2;
+    return result;
+}
+
+// NVLink gives a peer two channels for each link, PCIe two, the network two (from 2.30 one for each 14 GB/s);
+// the pool is what the collectives have. Both are rounded up to powers of two; with peers over the network
+// the fewest count for all (src/transport/p2p.cc, src/graph/paths.cc).
+void add_point_to_point(const Settings& settings, const TuningTable& table, GroupSystem& s) {
+    int pool = s.ring_ctas;
+    if (settings.p2p_max_channels > 0)
+        pool = std::min(pool, settings.p2p_max_channels);
+    pool = std::max(pool, settings.p2p_min_channels);
+    int per_peer = 2;
+    if (s.nvlink)
+        per_peer = std::min(pool, 2 * std::max(1, static_cast<int>(s.path / kNvLinkUnit[s.arch] + 1e-9)));
+    if (s.nodes > 1) {
+        const int nics = std::max(1, s.nics / s.local);
+        int network = std::max(2, nics);
+        if (settings.p2p_channels_per_net_peer > 0)
+            network = settings.p2p_channels_per_net_peer;
+        else if (table.p2p_channel_rate > 0)
+            network = static_cast<int>(std::ceil(s.nic * nics / table.p2p_channel_rate));
+        per_peer = s.local > 1 ? std::min(per_peer, network) : network;
+    }
+    s.p2p_pool = power_of_two(pool);
+    s.p2p_per_peer = std::min(s.p2p_pool, power_of_two(per_peer));
+}
+
+void take_graph(const ObservedGraph& observed, SearchGraph& graph) {
+    graph.channels = observed.channels > 0 ? observed.channels : graph.channels;
+    graph.intra = observed.intra > 0 ? observed.intra : graph.intra;
+    graph.inter = observed.inter > 0 ? observed.inter : observed.intra > 0 ? observed.intra : graph.inter;
+}
+
+// What a log printed for as many ranks and nodes.
+void take_log(const Cluster& cluster, GroupSystem& s) {
+    for (const ObservedCommunicator& seen : cluster.observed) {
+        if (seen.ranks != s.ranks || seen.nodes != s.nodes)
+            continue;
+        s.from_log = true;
+        for (const ObservedGraph& graph : seen.graphs) {
+            if (graph.pattern == "ring")
+                take_graph(graph, s.ring);
+            else if (graph.pattern == "tree")
+                take_graph(graph, s.tree);
+            else if (graph.pattern == "nvls" && s.nvls.channels > 0)
+                take_graph(graph, s.nvls);
+            else if (graph.pattern == "collnet" && s.collnet)
+                take_graph(graph, s.collnet_direct);
+        }
+        if (seen.collective_channels > 0)
+            s.ring_ctas = seen.collective_channels;
+        if (seen.nvls_channels > 0)
+            s.nvls_ctas = seen.nvls_channels;
+        if (seen.p2p_channels > 0)
+            s.p2p_pool = seen.p2p_channels;
+        if (seen.p2p_channels_per_peer > 0)
+            s.p2p_per_peer = seen.p2p_channels_per_peer;
+    }
+}
+
+} // namespace
+
+GroupSystem group_system(const Cluster& cluster, const GroupGeometry& group, const Settings& settings,
+                         const ModelConstants& constants) {
+    GroupSystem s;
+    const FabricProfile& fabric = fabric_profile(constants, cluster.fabric.kind);
+    const TuningTable& table = tuning_table(settings.version);
+    s.group = group;
+    s.ranks = group.ranks;
+    s.nodes = group.nodes;
+    s.local = std::max(1, group.min_ranks_per_node);
+    s.arch = tuning_arch(cluster.gpu.arch);
+    s.amd = cluster.gpu.arch >= Arch::cdna2;
+    s.version = settings.version;
+    add_links(cluster, group, s);
+    add_settings(settings, s);
+    s.nic_rate = share_of_nics(cluster, fabric, s);
+    s.ll128 = has_ll128(settings, table, fabric, s);
+    if (s.ranks < 2)
+        return s;
+    s.collnet = settings.collnet && s.nodes > 1;
+    s.ring = search(s);
+    s.tree = s.ring;
+    if (settings.nvls.value_or(true))
+        s.nvls = search_nvls(s);
+    s.collnet_direct = s.nvswitch ? search_collnet(s) : SearchGraph{};
+    s.collnet_chain = search_collnet(s);
+    add_channels(settings, table, s);
+    add_point_to_point(settings, table, s);
+    take_log(cluster, s);
     return s;
 }
 

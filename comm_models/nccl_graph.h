@@ -23,20 +23,41 @@ struct GroupSystem {
     int local = 1; // GPUs a node; the minimum where nodes differ, as NCCL does
     std::size_t arch = 0;
     int version = 0;
+    bool amd = false; // RCCL
     bool nvlink = false;
     bool nvswitch = false;
     bool amd_cpu = false;
+    bool arm_cpu = false;
     bool ll128 = false;
-    double path = 0;  // best path from GPU to GPU of the node
-    double total = 0; // all links of one GPU
-    double nic = 0;   // one NIC behind its PCIe link
+    bool pxn = true;
+    bool collnet = false; // SHARP is there and asked for
+    double path = 0;      // best path from GPU to GPU of the node
+    double total = 0;     // all links of one GPU
+    double nic = 0;       // one NIC behind its PCIe link
     int nics = 0;
     double link_share = 1; // share of a GPU's NVLinks that leads to members of the group
     double nic_rate = 0;   // GB/s that large messages reach, of the group's share of one node's NICs
+    double post = 0;       // us that posting one network operation takes
     SearchGraph ring;
+    SearchGraph tree;
     SearchGraph nvls; // channels 0: not available
-    int ring_ctas = 0;
+    SearchGraph collnet_direct, collnet_chain;
+    int ring_ctas = 0; // channels of the communicator, used by ring and tree
     int nvls_ctas = 0;
+    int p2p_pool = 0;     // channels for point-to-point transfers
+    int p2p_per_peer = 0; // of them, for one peer at most
+    // From the environment: threads of a CTA (0 = NCCL's), bytes of a connection's buffer for Simple, of the
+    // pieces that point-to-point transfers put on the network.
+    int threads = 0;
+    int ll128_threads = 0;
+    double buffer = 4 * 1024 * 1024;
+    double p2p_net_chunk = 128 * 1024;
+    bool from_log = false; // graphs and channels are those that a log printed
+    // Allowed algorithms and protocols by kind of collective, one bit an enumerator.
+    std::array<unsigned, 9> algorithms{};
+    std::array<unsigned, 9> protocols{};
+    std::array<bool, 9> ll128_asked{};
+    bool pat = true;
 };
 
 // Where a cluster brings what a log of NCCL printed for as many ranks and nodes, that takes the place of the

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "comm_models/nccl_model.h"
 
+#include "comm_models/calibration_file.h"
+#include "comm_models/nccl_channels.h"
 #include "comm_models/nccl_timing.h"
+#include "comm_models/nccl_volumes.h"
+#include "comm_models/transports.h"
 #include "simulator/core/error.h"
 
 #include <algorithm>
@@ -37,73 +41,15 @@ struct GroupPlan {
     std::array<std::vector<TunerEntry>, kKinds> entries;
 };
 
-bool is_point_to_point(CollectiveKind kind) {
-    return kind == CollectiveKind::all_to_all || kind == CollectiveKind::send_recv ||
-           kind == CollectiveKind::gather || kind == CollectiveKind::scatter;
-}
-
-struct Volumes {
-    double near = 0;
-    double far = 0;
-};
-
-// Bytes that an average GPU sends: rings pass the bus volume on every hop, N of the n hops leave the node;
-// trees send each byte up and down once, within a node along a chain.
-Volumes volumes(const Collective& c, Algorithm algorithm, const GroupSystem& s) {
-    const double bytes = static_cast<double>(c.bytes);
-    const double n = s.ranks;
-    const double nodes = s.nodes;
-    if (c.kind == CollectiveKind::send_recv)
-        return s.nodes > 1 ? Volumes{0, bytes} : Volumes{bytes, 0};
-    if (is_point_to_point(c.kind)) {
-        const double m = n / nodes;
-        const double far = bytes * (n - m) / n;
-        return {bytes * (m - 1) / n + (s.nvlink ? far * (m - 1) / m : 0), far};
-    }
-    if (algorithm == Algorithm::nvls)
-        return {bytes, 0};
-    if (algorithm == Algorithm::tree || algorithm == Algorithm::nvls_tree) {
-        const double far = 2 * (nodes - 1) / n * bytes;
-        const double near = algorithm == Algorithm::tree ? 2 * (n - nodes) / n * bytes : bytes;
-        return {near, far};
-    }
-    if (c.kind == CollectiveKind::broadcast || c.kind == CollectiveKind::reduce)
-        return {bytes * (n - nodes) / n, bytes * (nodes - 1) / n};
-    const double sent = bytes * bus_factor(c.kind, s.ranks);
-    const double far_share = s.nodes > 1 ? nodes / n : 0;
-    return {sent * (1 - far_share), sent * far_share};
-}
-
-// Reads and writes of one GPU's memory: each step of a ring reads what it sends and writes what it receives;
-// a reduction reads its own operand too; a copy out of place reads and writes the rank's part.
-double hbm_volume(const Collective& c, const Volumes& v, int ranks) {
-    const double moved = v.near + v.far;
-    const bool reduces = c.kind == CollectiveKind::all_reduce || c.kind == CollectiveKind::reduce_scatter ||
-                         c.kind == CollectiveKind::reduce;
-    const double copy = c.in_place ? 0 : 2.0 * static_cast<double>(c.bytes) / ranks;
-    return moved * (reduces ? 2.5 : 2) + copy;
-}
-
-// Channels a peer: all of the pool inside a node, 2 over PCIe, 2 to 4 over the network, times the peers.
-int point_to_point_channels(const Collective& c, const GroupSystem& s) {
-    const int pool = s.nvlink || s.nodes > 1 ? 32 : 8;
-    int per_peer = s.nodes > 1 ? (s.version >= 230 ? static_cast<int>(std::ceil(s.nic / 14)) : 2)
-                               : (s.nvlink ? pool : 2);
-    const double message = static_cast<double>(c.bytes) / (c.kind == CollectiveKind::send_recv ? 1 : s.ranks);
-    per_peer = std::clamp(static_cast<int>(message / 65536), 1, std::max(1, per_peer));
-    const int peers = c.kind == CollectiveKind::send_recv ? 1 : s.ranks - 1;
-    return static_cast<int>(std::min<long>(pool, static_cast<long>(per_peer) * peers));
-}
-
 // Time, bytes on each resource and bus bandwidth from the parts of the time.
 void fill_cost(const Collective& c, const GroupSystem& s, const nccl::TimeTerms& terms, CommCost& cost) {
     cost.time = terms.total() * 1e-6;
     cost.latency = (terms.start + terms.near + terms.far) * 1e-6;
-    const Volumes sent = volumes(c, cost.algorithm, s);
+    const nccl::Volumes sent = nccl::volumes(c, cost.algorithm, s);
     cost.nvlink_bytes = sent.near;
     cost.nic_bytes = sent.far;
     cost.pcie_bytes = sent.far + (s.nvlink ? 0 : sent.near);
-    cost.hbm_bytes = hbm_volume(c, sent, s.ranks);
+    cost.hbm_bytes = sent.memory;
     cost.bus_bandwidth = static_cast<double>(c.bytes) / cost.time * bus_factor(c.kind, s.ranks);
 }
 
@@ -163,32 +109,32 @@ struct NcclModel::State {
         const auto& entries = plan.entries[static_cast<std::size_t>(c.kind)];
         if (entries.empty()) {
             cost.algorithm = Algorithm::direct;
-            cost.channels = point_to_point_channels(c, plan.system);
-            return cost;
+        } else {
+            const TunerEntry& entry = nccl::choose(entries, plan.system, c);
+            cost.algorithm = entry.algorithm;
+            cost.protocol = entry.protocol;
         }
-        const double bytes = static_cast<double>(c.bytes);
-        const TunerEntry& entry = nccl::choose(entries, plan.system, c.kind, bytes);
-        cost.algorithm = entry.algorithm;
-        cost.protocol = entry.protocol;
-        cost.channels = nccl::channels_used(entry, plan.system, c.kind, bytes);
+        cost.channels = nccl::layout_of(c, cost.algorithm, cost.protocol, plan.system).channels;
         return cost;
     }
 };
 
 NcclModel::NcclModel(const Cluster& cluster, const NcclOptions& options) : state_(std::make_unique<State>()) {
-    if (!options.calibration.empty())
-        throw InputError("--calibration",
-                         "\"" + options.calibration + "\": calibrated collectives are not supported",
-                         "leave the option out to use the built-in constants");
-    state_->cluster = cluster;
-    state_->settings = nccl::read_settings(cluster.nccl, options.environment);
-    state_->constants = options.constants;
-    if (!state_->constants)
-        state_->constants = std::shared_ptr<const nccl::ModelConstants>(
-            std::shared_ptr<const nccl::ModelConstants>{}, &nccl::preset_constants());
+    state_->cluster = nccl::visible_cluster(cluster, state_->settings);
+    state_->constants = options.constants ? options.constants : nccl::load_constants(options.calibration);
+    if (!options.calibration.empty()) {
+        const std::string mismatch =
+            nccl::calibration_mismatch(nccl::read_calibration(options.calibration), cluster);
+        if (!mismatch.empty())
+            state_->settings.warnings.push_back(mismatch);
+    }
 }
 
 NcclModel::~NcclModel() = default;
+
+const Cluster& NcclModel::cluster() const {
+    return state_->cluster;
+}
 
 const std::vector<std::string>& NcclModel::warnings() const {
     return state_->settings.warnings;
@@ -198,6 +144,8 @@ CommCost NcclModel::estimate(const Collective& c, const GroupGeometry& group) co
     const GroupPlan& plan = state_->plan_of(group);
     if (group.ranks < 2 || c.bytes == 0)
         return {.provenance = plan.timing.provenance};
+    if (const auto other = transport_cost(c, plan.system, plan.timing))
+        return *other;
     CommCost cost = state_->choose(c, plan);
     fill_cost(c, plan.system, time_terms(c, {cost.algorithm, cost.protocol}, plan), cost);
     return cost;
@@ -209,12 +157,15 @@ CollectiveExplanation NcclModel::explain(const Collective& c, const GroupGeometr
     if (group.ranks < 2 || c.bytes == 0)
         return result;
     const GroupPlan& plan = state_->plan_of(group);
+    if (transport_cost(c, plan.system, plan.timing)) {
+        result.terms.start = result.cost.latency * 1e6;
+        result.terms.transfer = (result.cost.time - result.cost.latency) * 1e6;
+        return result;
+    }
     result.terms = time_terms(c, {result.cost.algorithm, result.cost.protocol}, plan);
     for (const TunerEntry& entry : plan.entries[static_cast<std::size_t>(c.kind)])
-        result.candidates.push_back(
-            {entry.algorithm, entry.protocol,
-             nccl::tuner_time(entry, plan.system, c.kind, static_cast<double>(c.bytes)),
-             time_terms(c, {entry.algorithm, entry.protocol}, plan).total()});
+        result.candidates.push_back({entry.algorithm, entry.protocol, nccl::tuner_time(entry, plan.system, c),
+                                     time_terms(c, {entry.algorithm, entry.protocol}, plan).total()});
     std::stable_sort(result.candidates.begin(), result.candidates.end(),
                      [](const auto& a, const auto& b) { return a.tuner_us < b.tuner_us; });
     return result;

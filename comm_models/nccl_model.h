@@ -39,6 +39,9 @@ class NcclModel final : public CollectiveModel {
 
     CommCost estimate(const Collective& collective, const GroupGeometry& group) const override;
     CollectiveExplanation explain(const Collective& collective, const GroupGeometry& group) const;
+    // The cluster as this NCCL sees it (without NVLink when NCCL_P2P_DISABLE=1, every tray a node without
+    // multi-node NVLink): the geometry of groups is to be taken of it.
+    const Cluster& cluster() const;
     // Variables of the environment that are misspelt or that the model does not follow.
     const std::vector<std::string>& warnings() const;
 

@@ -28,6 +28,8 @@ void read_latency(const Json& json, const char* key, LatencyTable& table) {
     read(*it, "nvls", table.nvls);
     read(*it, "nvls_tree", table.nvls_tree);
     read(*it, "pat", table.pat);
+    read(*it, "collnet_direct", table.collnet_direct);
+    read(*it, "collnet_chain", table.collnet_chain);
 }
 
 void read_archs(const Json& json, const char* key, auto& table) {
@@ -38,8 +40,7 @@ void read_archs(const Json& json, const char* key, auto& table) {
         read(*it, kArchNames[arch], table[arch]);
 }
 
-void read_tuning(const Json& json, TuningTable& t) {
-    t.version = parse_version(json.at("version").get<std::string>());
+void read_caps(const Json& json, TuningTable& t) {
     read_latency(json, "base_latency", t.base);
     read_latency(json, "nvlink_latency", t.nvlink);
     read_latency(json, "pci_latency", t.pci);
@@ -50,16 +51,35 @@ void read_tuning(const Json& json, TuningTable& t) {
     read_archs(json, "tree_simple_cap", t.tree_simple_cap);
     read_archs(json, "nvls_tree_cap", t.nvls_tree_cap);
     read_archs(json, "nvls_efficiency", t.nvls_efficiency);
+    read_archs(json, "nvls_channels", t.nvls_channels);
     read(json, "tree_correction", t.tree_correction);
+}
+
+void read_rules(const Json& json, TuningTable& t) {
+    read(json, "tree_correction_entries", t.tree_correction_entries);
+    read(json, "nvls_tree_corrected", t.nvls_tree_corrected);
     read(json, "max_channels", t.max_channels);
     read(json, "pat_factor", t.pat_factor);
     read(json, "ring_ll_share", t.ring_ll_share);
-    read(json, "ring_ll128_one_gpu_factor", t.ring_ll128_one_gpu_factor);
-    read(json, "one_gpu_ring_uses_tree_latency", t.one_gpu_ring_uses_tree_latency);
+    read(json, "ring_ll_share_one_way", t.ring_ll_share_one_way);
+    read(json, "ring_ll128_one_gpu_share", t.ring_ll128_one_gpu_share);
+    read(json, "one_gpu_uses_tree_latency", t.one_gpu_uses_tree_latency);
     read(json, "inter_steps_count_all_nodes", t.inter_steps_count_all_nodes);
-    read(json, "nvls_by_ratio", t.nvls_by_ratio);
+    read(json, "nvls_by_efficiency", t.nvls_by_efficiency);
+    read(json, "nvls_ratio", t.nvls_ratio);
+    read(json, "nvls_tree_ratio", t.nvls_tree_ratio);
+    read(json, "nvls_tree_node_ratio", t.nvls_tree_node_ratio);
     read(json, "nvls_gather", t.nvls_gather);
-    read(json, "nvls_channels_blackwell", t.nvls_channels_blackwell);
+    read(json, "nvls_gather_by_peers", t.nvls_gather_by_peers);
+    read(json, "collnet_gather", t.collnet_gather);
+    read(json, "collnet_gather_net_share", t.collnet_gather_net_share);
+    read(json, "ll128_over_c2c", t.ll128_over_c2c);
+    read(json, "continuous_bytes", t.continuous_bytes);
+    read(json, "function_lists", t.function_lists);
+    read(json, "mnnvl_is_one_node", t.mnnvl_is_one_node);
+    read(json, "ring_used_when_nothing_is_left", t.ring_used_when_nothing_is_left);
+    read(json, "p2p_channel_rate", t.p2p_channel_rate);
+    read(json, "p2p_chunk_arm_blackwell", t.p2p_chunk_arm_blackwell);
 }
 
 // Newest first; an entry that names another in "from" starts as a copy of it.
@@ -75,7 +95,9 @@ std::vector<TuningTable> load_tuning() {
             ECHOSIM_CHECK(base != tables.end(), "nccl_tuning.json: \"from\" names a later entry");
             table = *base;
         }
-        read_tuning(entry, table);
+        table.version = parse_version(entry.at("version").get<std::string>());
+        read_caps(entry, table);
+        read_rules(entry, table);
         tables.push_back(table);
     }
     return tables;

@@ -24,6 +24,8 @@ struct LatencyTable {
     double nvls = 0;
     double nvls_tree = 0;
     double pat = 0;
+    double collnet_direct = 0;
+    double collnet_chain = 0;
 };
 
 struct TuningTable {
@@ -32,15 +34,34 @@ struct TuningTable {
     PerArch ll_cap{}, ring_ll128_cap{}, tree_ll128_cap{}, tree_simple_cap{}, nvls_tree_cap{};
     std::array<double, kArchs> nvls_efficiency{};
     std::array<std::array<double, 24>, 3> tree_correction{};
+    int tree_correction_entries = 24;
+    bool nvls_tree_corrected = false; // NVLSTree takes the factors of Simple on Blackwell beside x86
     int max_channels = 32;
-    double pat_factor = 0; // 0: the version has no PAT
-    double ring_ll_share = 0.5;
-    double ring_ll128_one_gpu_factor = 1;
-    bool one_gpu_ring_uses_tree_latency = true;
+    double pat_factor = 0;                    // 0: the version has no PAT
+    double ring_ll_share = 0.5;               // of the ring's rate that LL reaches
+    double ring_ll_share_one_way = 0.5;       // the same for calls that do not reduce, within one node
+    double ring_ll128_one_gpu_share = .92;    // of LL128 where each node has one GPU
+    bool one_gpu_uses_tree_latency = true;    // one GPU a node: the network latency is the tree's
     bool inter_steps_count_all_nodes = false; // 2N instead of 2(N-1) network steps in a ring all-reduce
-    bool nvls_by_ratio = false;               // before 2.28: NVLS = 5/6 of the graph, NVLSTree .7 N/(2(N-1))
+
+    bool nvls_by_efficiency = true; // NVLS from nvls_efficiency, by n / steps; else the graph by nvls_ratio
+    double nvls_ratio = 0;          // of the graph's rate
+    double nvls_tree_ratio = 0;     // of the graph's rate; 0: nvls_tree_node_ratio N / (2(N-1))
+    double nvls_tree_node_ratio = 0;
     bool nvls_gather = true;
-    int nvls_channels_blackwell = 24;
+    bool nvls_gather_by_peers = true; // gathers: (m-1)/m of the graph's rate without nvls_ratio
+    std::array<std::array<double, 2>, kArchs> nvls_channels{}; // one node, more
+
+    bool collnet_gather = true;          // CollNetDirect for all-gather and reduce-scatter
+    double collnet_gather_net_share = 0; // of the NIC's rate; 0: 0.95 (one GPU a node) to 0.85 (eight)
+
+    bool ll128_over_c2c = true;   // LL128 to a NIC behind the chip-to-chip link of a Grace CPU
+    bool continuous_bytes = true; // bytes are laid over channels in cells of 32 KiB of traffic
+    bool function_lists = true;   // NCCL_ALGO="allreduce:tree;allgather:ring"
+    bool mnnvl_is_one_node = true;
+    bool ring_used_when_nothing_is_left = false;
+    double p2p_channel_rate = 0; // GB/s of the NIC for each channel of a peer; 0: two channels
+    double p2p_chunk_arm_blackwell = 131072;
 };
 
 // 100 x major + minor of "2.21", "2.21.5+cuda12.4"; empty = the newest. Throws InputError when it is no

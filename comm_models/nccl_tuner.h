@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include "comm_models/collective_model.h"
 #include "comm_models/nccl_graph.h"
-#include "simulator/core/op_types.h"
 
 #include <vector>
 
@@ -15,19 +15,20 @@ struct TunerEntry {
     double bandwidth = 0; // GB/s
 };
 
-// The entries that are enabled for this kind of collective. Kinds without a choice (all-to-all, send/recv)
-// have none.
+// The entries that are enabled for this kind of collective; where the job's settings leave none, those of the
+// ring. Kinds without a choice (all-to-all, send/recv, gather, scatter) have none.
 std::vector<TunerEntry> tuner_entries(const GroupSystem& system, CollectiveKind kind, double nic_latency = 0);
 
-// The tuner's own estimate in us of a message of `bytes`: latency + bytes / bandwidth with its correction
-// factors.
-double tuner_time(const TunerEntry& entry, const GroupSystem& system, CollectiveKind kind, double bytes);
+// The tuner's own estimate in us: latency + bytes / bandwidth with its correction factors.
+double tuner_time(const TunerEntry& entry, const GroupSystem& system, const Collective& collective);
 
-// The entry with the smallest estimate, which is what NCCL runs. `entries` is not empty.
+// Whether NCCL runs this entry for such data at all: NVLS reduces only what the switch can (no 8 bit and
+// narrower types), rings of more than eight ranks do not reduce fp8.
+bool allowed(const TunerEntry& entry, const GroupSystem& system, const Collective& collective);
+
+// What NCCL runs: the entry with the smallest estimate, but NVLS for gathers within a node whose buffers are
+// registered. `entries` is not empty.
 const TunerEntry& choose(const std::vector<TunerEntry>& entries, const GroupSystem& system,
-                         CollectiveKind kind, double bytes);
-
-// CTAs that a message of `bytes` occupies: small messages use fewer than the communicator has.
-int channels_used(const TunerEntry& entry, const GroupSystem& system, CollectiveKind kind, double bytes);
+                         const Collective& collective);
 
 } // namespace echosim::nccl

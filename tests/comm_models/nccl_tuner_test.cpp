@@ -11,13 +11,18 @@ namespace {
 using test::cluster_of;
 using test::group_on;
 
-constexpr int kNewest = 230;
 constexpr double kMiB = 1024.0 * 1024;
 
 GroupSystem system_of(const std::string& gpu, int nodes, int per_node, double gbits = 400,
-                      int version = kNewest) {
+                      const std::string& version = "2.30",
+                      const std::map<std::string, std::string>& environment = {}) {
     const Cluster cluster = cluster_of(gpu, 8, 8, gbits);
-    return group_system(cluster, group_on(cluster, nodes, per_node), version);
+    return group_system(cluster, group_on(cluster, nodes, per_node), read_settings(version, environment),
+                        preset_constants());
+}
+
+Collective call(CollectiveKind kind, double bytes) {
+    return {.kind = kind, .bytes = static_cast<Bytes>(bytes)};
 }
 
 TunerEntry entry_of(const GroupSystem& s, CollectiveKind kind, Algorithm algorithm, Protocol protocol) {
@@ -30,51 +35,8 @@ TunerEntry entry_of(const GroupSystem& s, CollectiveKind kind, Algorithm algorit
 
 std::string choice(const GroupSystem& s, CollectiveKind kind, double bytes) {
     const auto entries = tuner_entries(s, kind);
-    const TunerEntry& e = choose(entries, s, kind, bytes);
+    const TunerEntry& e = choose(entries, s, call(kind, bytes));
     return std::string(to_string(e.algorithm)) + "/" + std::string(to_string(e.protocol));
-}
-
-// The table of docs/models.md: channels x speed and CTAs that NCCL finds.
-TEST(NcclGraph, SearchInClosedForm) {
-    struct Row {
-        const char* gpu;
-        int nodes, per_node;
-        double gbits;
-        int channels;
-        double speed;
-        int ctas;
-    };
-    const Row rows[] = {
-        {"a100-sxm-80gb", 1, 8, 200, 12, 20, 24}, {"h100-sxm", 1, 8, 400, 12, 30, 24},
-        {"h100-sxm", 1, 2, 400, 12, 30, 24},      {"b200-sxm", 1, 8, 400, 16, 45, 32},
-        {"a100-sxm-80gb", 4, 8, 200, 8, 24, 16},  {"h100-sxm", 4, 8, 400, 8, 48, 16},
-        {"h100-sxm", 4, 1, 400, 2, 24, 4},        {"a100-sxm-80gb", 4, 1, 200, 1, 24, 2},
-        {"b200-sxm", 4, 8, 400, 8, 48, 16},
-    };
-    for (const Row& row : rows) {
-        const GroupSystem s = system_of(row.gpu, row.nodes, row.per_node, row.gbits);
-        EXPECT_EQ(s.ring.channels, row.channels) << row.gpu << " " << row.nodes << "x" << row.per_node;
-        EXPECT_DOUBLE_EQ(s.ring.intra, row.speed) << row.gpu << " " << row.nodes << "x" << row.per_node;
-        EXPECT_EQ(s.ring_ctas, row.ctas) << row.gpu << " " << row.nodes << "x" << row.per_node;
-    }
-}
-
-// H800: 8 NVLinks, 8 x 20.6 = 164.8: 4 x 40 = 160, made 8 x 20.
-TEST(NcclGraph, EightLinks) {
-    Cluster cluster = cluster_of("h800-sxm");
-    cluster.node.nvlink = {200e9, 8, true};
-    const GroupSystem s = group_system(cluster, group_on(cluster, 1, 8), kNewest);
-    EXPECT_EQ(s.ring.channels, 8);
-    EXPECT_DOUBLE_EQ(s.ring.intra, 20);
-}
-
-// Heads put w <= total / (heads + 1) on each link: 370.8 / 9 = 41.2 -> 40; 370.8 / 5 = 74 -> 60; 721.8 / 9
-// = 80.2 -> 80.
-TEST(NcclGraph, NvlsHeads) {
-    EXPECT_DOUBLE_EQ(system_of("h100-sxm", 1, 8).nvls.intra, 40);
-    EXPECT_DOUBLE_EQ(system_of("h100-sxm", 1, 4).nvls.intra, 60);
-    EXPECT_DOUBLE_EQ(system_of("b200-sxm", 1, 8).nvls.intra, 80);
-    EXPECT_EQ(system_of("a100-sxm-80gb", 1, 8).nvls.channels, 0);
 }
 
 // 64 H100: NVLSTree 25 + 2 x 3 x 20.9 = 150.4 us, 8 heads x 45.5 x 64/126 = 184.9 GB/s;
@@ -128,8 +90,8 @@ TEST(NcclTuner, WorkedExamples) {
         const auto entries = tuner_entries(s, row.kind);
         EXPECT_EQ(choice(s, row.kind, row.bytes), row.choice)
             << row.nodes << "x" << row.per_node << " " << row.bytes;
-        EXPECT_NEAR(tuner_time(choose(entries, s, row.kind, row.bytes), s, row.kind, row.bytes), row.us,
-                    0.012 * row.us)
+        const Collective c = call(row.kind, row.bytes);
+        EXPECT_NEAR(tuner_time(choose(entries, s, c), s, c), row.us, 0.012 * row.us)
             << row.nodes << "x" << row.per_node << " " << row.bytes;
     }
 }
@@ -177,32 +139,21 @@ TEST(NcclTuner, VersionsDecideWhatExists) {
     };
     constexpr auto kScatter = CollectiveKind::reduce_scatter;
     EXPECT_TRUE(has(system_of("h100-sxm", 16, 1), kScatter, Algorithm::pat));
-    EXPECT_FALSE(has(system_of("h100-sxm", 16, 1, 400, 221), kScatter, Algorithm::pat)); // PAT came with 2.23
-    EXPECT_FALSE(has(system_of("h100-sxm", 16, 2), kScatter, Algorithm::pat)); // and needs one GPU a node
-    EXPECT_FALSE(has(system_of("h100-sxm", 1, 8, 400, 218), kScatter, Algorithm::nvls));
-    EXPECT_TRUE(has(system_of("h100-sxm", 1, 8, 400, 219), kScatter, Algorithm::nvls));
+    EXPECT_FALSE(
+        has(system_of("h100-sxm", 16, 1, 400, "2.21"), kScatter, Algorithm::pat)); // PAT came with 2.23
+    EXPECT_FALSE(has(system_of("h100-sxm", 16, 2), kScatter, Algorithm::pat));     // and needs one GPU a node
+    EXPECT_FALSE(has(system_of("h100-sxm", 1, 8, 400, "2.18"), kScatter, Algorithm::nvls));
+    EXPECT_TRUE(has(system_of("h100-sxm", 1, 8, 400, "2.19"), kScatter, Algorithm::nvls));
 }
 
 TEST(NcclTables, VersionTexts) {
-    EXPECT_EQ(parse_version(""), kNewest);
+    EXPECT_EQ(parse_version(""), 230);
     EXPECT_EQ(parse_version("2.21"), 221);
     EXPECT_EQ(parse_version("2.23.4+cuda12.6"), 223);
-    EXPECT_EQ(tuning_table(222).version, 221); // the newest table that is not newer
-    EXPECT_EQ(tuning_table(210).version, 218);
+    EXPECT_EQ(tuning_table(235).version, 230); // the newest table that is not newer
+    EXPECT_EQ(tuning_table(210).version, 218); // the oldest for what is older
     EXPECT_THROW(parse_version("new"), InputError);
     EXPECT_THROW(parse_version("2"), InputError);
-}
-
-// A 16 MiB ring all-reduce fills all 24 CTAs; 1 KiB of LL traffic (x2 x4 = 8 KiB) fits one 32 KiB cell.
-TEST(NcclTuner, SmallMessagesTakeFewChannels) {
-    const GroupSystem s = system_of("a100-sxm-80gb", 1, 8);
-    const auto entries = tuner_entries(s, CollectiveKind::all_reduce);
-    const auto channels = [&](double bytes) {
-        return channels_used(choose(entries, s, CollectiveKind::all_reduce, bytes), s,
-                             CollectiveKind::all_reduce, bytes);
-    };
-    EXPECT_EQ(channels(1024), 1);
-    EXPECT_EQ(channels(16 * kMiB), 24);
 }
 
 } // namespace
