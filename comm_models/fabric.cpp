@@ -12,6 +12,7 @@ namespace {
 
 constexpr BytesPerSecond kNoNic = 1.25e9; // a network that no NIC is described for: 10 Gb/s
 constexpr double kLowestCapacity = 1;     // bytes/s; a link that is listed carries something
+constexpr BytesPerSecond kNoLimit = 1e15; // memory whose rate is not known
 
 BytesPerSecond pcie_rate(const Pcie& pcie) {
     return pcie.gen > 0 ? pcie.width / 16.0 * 12_GBps * std::exp2(pcie.gen - 3) : 24_GBps;
@@ -63,7 +64,7 @@ Link FabricLinks::make(const Key& key) const {
     case LinkKind::pcie:
         return {key.kind, pcie_rate(node.pcie), 0};
     case LinkKind::hbm:
-        return {key.kind, std::max(kLowestCapacity, cluster_.gpu.memory_bandwidth), 0};
+        return {key.kind, cluster_.gpu.memory_bandwidth > 0 ? cluster_.gpu.memory_bandwidth : kNoLimit, 0};
     case LinkKind::nic:
         return {key.kind, port_rate_, half + (key.out && !tree_.levels().empty() ? level(0).hop : 0)};
     case LinkKind::uplink:

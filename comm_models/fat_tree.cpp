@@ -9,7 +9,8 @@ namespace {
 
 constexpr std::int64_t kMost = std::int64_t{1} << 31;
 
-std::int64_t at_least_one(double value) {
+// Ports come whole, and at least one.
+std::int64_t whole(double value) {
     return std::clamp<std::int64_t>(std::llround(value), 1, kMost);
 }
 
@@ -45,26 +46,22 @@ int gpu_next_to(const Node& node, int port) {
 FatTree::FatTree(const Cluster& cluster)
     : ports_(ports_of(cluster.node)), rails_(cluster.fabric.rail_optimised) {
     const int nics = std::max(1, cluster.node.nics.count);
+    levels_.reserve(cluster.fabric.levels.size());
+    FatTreeLevel below; // one node
     for (const FabricLevel& listed : cluster.fabric.levels) {
-        const double down = ports_down(listed);
+        const bool leaf = levels_.empty();
+        // how many NICs of a node, or rails, the switch's ports down are divided by
+        const int divided = leaf == rails_ || levels_.size() > 1 ? 1 : nics;
+        const std::int64_t wide = std::max<std::int64_t>(1, whole(ports_down(listed)) / divided);
+        const double groups = static_cast<double>(wide * (divided > 1 ? ports_ : 1));
+        const double up = groups / listed.oversubscription;
         FatTreeLevel level;
         level.hop = listed.hop_latency;
-        if (levels_.empty()) {
-            level.places = std::max<std::int64_t>(1, at_least_one(down) / (rails_ ? 1 : nics));
-            level.capacity =
-                static_cast<double>(level.places * (rails_ ? 1 : ports_)) / listed.oversubscription;
-            level.choices = at_least_one(level.capacity);
-        } else {
-            const FatTreeLevel& below = levels_.back();
-            const bool joins_rails = levels_.size() == 1 && rails_;
-            const std::int64_t wide =
-                std::max<std::int64_t>(1, at_least_one(down) / (joins_rails ? nics : 1));
-            const double groups = static_cast<double>(wide * (joins_rails ? ports_ : 1));
-            level.places = std::min(kMost, below.places * wide);
-            level.capacity = below.capacity * groups / listed.oversubscription;
-            level.choices = std::min(kMost, below.choices * at_least_one(groups / listed.oversubscription));
-        }
+        level.places = std::min(kMost, below.places * wide);
+        level.choices = std::min(kMost, below.choices * whole(up));
+        level.capacity = below.capacity * (up < 0.5 ? up : static_cast<double>(whole(up)));
         levels_.push_back(level);
+        below = level;
     }
 }
 

@@ -11,7 +11,8 @@
 // rate is theirs. All capacities here count in that rate. Planes are copies that share the traffic evenly, so
 // they count as one fabric of the full rate.
 //
-// Levels. A switch of `radix` ports and oversubscription r has d = radix r / (1 + r) ports down and d / r up.
+// Levels. A switch of `radix` ports and oversubscription r has d = radix r / (1 + r) ports down and d / r up,
+// rounded to whole ports.
 // Level 0 are the leaves: with rails, port i of d consecutive nodes hangs on one leaf of rail i; without, all
 // NICs of d / nics consecutive nodes on one leaf. A group of level k >= 1 is what the same switches of that
 // level join: d_k groups below (leaves of all rails). With s groups below it, capacity_k = capacity_(k-1) s /
@@ -32,7 +33,7 @@ struct Port {
 struct FatTreeLevel {
     std::int64_t places = 1;  // consecutive nodes of one group
     std::int64_t choices = 1; // uplinks of the group that a route is told apart by
-    double capacity = 0;      // of all uplinks of the group together, in rates of a port
+    double capacity = 1;      // of all uplinks of the group together, in rates of a port
     Seconds hop = 0;          // of one switch
 };
 

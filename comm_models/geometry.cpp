@@ -98,6 +98,8 @@ GroupPlaces places_of(std::span<const int> ranks, const Cluster& cluster, const 
                     found.end());
     }
     GroupPlaces group;
+    group.places.reserve(found.size());
+    group.node_ends.reserve(found.size());
     for (std::size_t i = 0; i < found.size(); ++i) {
         group.places.push_back(place_of(placement, found[i].host));
         if (i + 1 == found.size() || found[i + 1].host / hosts != found[i].host / hosts)

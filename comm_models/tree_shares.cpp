@@ -24,10 +24,21 @@ struct Hop {
     int to = 0;
 };
 
-// The largest sum of flows on one link.
+// The largest sum of flows on one link. Links are numbered densely, so that counting them takes no more than
+// twice their number; where a placement leaves wide gaps they are sorted.
 double heaviest(std::vector<Load>& loads) {
+    std::int64_t last = 0;
+    for (const Load& load : loads)
+        last = std::max(last, load.link);
+    double most = 0;
+    if (last < kMostLinks) {
+        std::vector<double> sums(static_cast<std::size_t>(last) + 1, 0.0);
+        for (const Load& load : loads)
+            most = std::max(most, sums[static_cast<std::size_t>(load.link)] += load.flows);
+        return most;
+    }
     std::sort(loads.begin(), loads.end(), [](const Load& a, const Load& b) { return a.link < b.link; });
-    double most = 0, sum = 0;
+    double sum = 0;
     for (std::size_t i = 0; i < loads.size(); ++i) {
         sum = i > 0 && loads[i - 1].link == loads[i].link ? sum + loads[i].flows : loads[i].flows;
         most = std::max(most, sum);
@@ -89,6 +100,9 @@ double ring_share(const std::vector<Hop>& hops, const FatTree& tree, Routing rou
     double lowest = 1;
     for (int level = 0; level < static_cast<int>(tree.levels().size()); ++level) {
         LevelLoads loads;
+        const std::size_t most = hops.size() * static_cast<std::size_t>(ports_below(tree, level, routing));
+        loads.up.reserve(most);
+        loads.down.reserve(most);
         for (const Hop& hop : hops)
             if (tree.climb({hop.from, 0}, {hop.to, 0}) > level)
                 add_hop(tree, level, routing, hop, loads);
@@ -162,6 +176,26 @@ int levels_of(const std::vector<Hop>& hops, const FatTree& tree) {
     return 1 + most;
 }
 
+// Two hosts: what each sends to the other is both the ring and all pairs. Without memory of its own, since a
+// job has thousands of pairs.
+double pair_share(int from, int to, int levels, const FatTree& tree, Routing routing) {
+    double lowest = 1;
+    for (int level = 0; level < levels; ++level) {
+        const int together = ports_together(tree, level);
+        int most = routing == Routing::fixed ? 1 : together;
+        for (int port = 0; routing == Routing::fixed && port < together; ++port) {
+            int same = 1;
+            for (int other = 0; other < port; ++other)
+                same += tree.fixed_choice(level, {to, port}) == tree.fixed_choice(level, {to, other}) ||
+                        tree.fixed_choice(level, {from, port}) == tree.fixed_choice(level, {from, other});
+            most = std::max(most, same);
+        }
+        lowest = std::min(
+            lowest, share(link_capacity(tree.levels()[static_cast<std::size_t>(level)], routing), most));
+    }
+    return lowest;
+}
+
 double rounded(double share) {
     return std::round(share * 1e6) / 1e6;
 }
@@ -169,12 +203,21 @@ double rounded(double share) {
 } // namespace
 
 TreeShares tree_shares(const GroupPlaces& group, const FatTree& tree, Routing routing) {
-    const std::vector<Hop> hops = ring_hops(group);
     TreeShares result;
+    const double collisions = routing == Routing::ecmp ? 1 - kEcmpCollisions : 1;
+    if (group.places.size() == 2) {
+        const int from = group.places[0], to = group.places[1];
+        const int levels = tree.climb({from, 0}, {to, 0});
+        result.levels = levels + 1;
+        if (levels > 0)
+            result.ring = rounded(collisions * pair_share(from, to, levels, tree, routing));
+        result.all_pairs = result.ring;
+        return result;
+    }
+    const std::vector<Hop> hops = ring_hops(group);
     result.levels = levels_of(hops, tree);
     if (result.levels == 1)
         return result;
-    const double collisions = routing == Routing::ecmp ? 1 - kEcmpCollisions : 1;
     result.ring = rounded(collisions * ring_share(hops, tree, routing));
     result.all_pairs = rounded(collisions * all_pairs_share(group, tree, routing));
     return result;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace echosim {
 namespace {
@@ -20,8 +21,9 @@ FairShare::ResourceId FairShare::add_resource(double capacity) {
 }
 
 void FairShare::set_capacity(ResourceId resource, double capacity) {
-    resources_[resource].capacity = std::max(0.0, capacity);
-    mark(resource);
+    capacity = std::max(0.0, capacity);
+    if (std::exchange(resources_[resource].capacity, capacity) != capacity)
+        mark(resource);
 }
 
 void FairShare::mark(ResourceId resource) {
