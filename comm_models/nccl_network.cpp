@@ -1,277 +1,282 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "comm_models/nccl_timing.h"
+#include "comm_models/nccl_network.h"
 
 #include <algorithm>
 #include <cmath>
 
-// Time of one collective alone: pipelined rings, trees and NVLS as closed forms (docs/models.md).
-// Microseconds and GB/s (1 GB/s = 1000 bytes/us).
+// Time of one collective alone over several nodes: rings, trees (nccl_network_tree.cpp) and transfers between
+// pairs (nccl_network_pairs.cpp). Microseconds, GB/s (1 GB/s = 1000 bytes/us), bytes.
+//
+// n ranks on N nodes, m = n/N on each; c CTAs; B the rate of one node's NICs that is left for the group:
+//   B = NICs x nominal rate x efficiency x share of the fabric, and for hops of round trip R at most
+//       c x window / R, as a connection has no more than its buffer (4 MiB) under way.
+// One CTA moves r GB/s between memory and the buffers of a connection, which one NVLink channel shows too:
+//   r = 1.07 x (rate of a node's ring) / (CTAs of a node's ring).
+// Hops between nodes take a (fabric profile, by protocol and generation of hosts), those within a node as in
+// nccl_timing.cpp.
+//
+// Ring, Simple (spec A.5.1): a loop moves chunks of C = min(2 MiB, S/(c n)) in two slices x = C/2;
+//   per slice  p = max(x c/B, x/b + slot, ((n-N)(a_near + x/b) + N(a + x c/B + x/r)) / (2n))
+//   T = start + loops x steps x 2p + (1 + 0.32 (loops x passes - 1)) (a + C/r) + copy
+// with steps = 2(n-1) and two passes for an all-reduce, n-1 and one else: each pass ends by draining its last
+// chunk through one CTA, of which other channels hide two thirds. Groups of two ranks see it at each step.
+//
+// Ring, LL and LL128 (A.5.2): T = start + steps x (mean hop + C/r on the N hops of LL128) + bytes / rate.
+// Fitted to the logs named in presets/nccl_fabrics.json.
 namespace echosim::nccl {
+namespace network {
 namespace {
 
-constexpr double kPerUs = 1000.0;            // bytes/us of 1 GB/s
-constexpr double kChunk = 2.0 * 1024 * 1024; // ring Simple: 4 of the 8 steps of a 4 MiB buffer
 constexpr double kSlices = 2;
-constexpr double kTreeStep = 0.45; // of a ring step: a tree passes messages on without the ring's hand-over
-constexpr double kCopyPerCta = 40; // GB/s of local copy that one CTA reaches
+constexpr double kCtaShare = 1.07;      // of a node's ring per CTA
+constexpr double kCtaWithoutLinks = 10; // GB/s of one CTA where GPUs have no NVLink
+constexpr double kDrainSeen = 0.32;     // of the drain of a pass that other channels do not hide
+constexpr double kMoreOfNode = 1.5;     // times its share in one node that a CTA reaches when there are fewer
+constexpr double kCopyPerCta = 60;      // GB/s of local copy that one CTA reaches
+constexpr double kLl128Chunk = 600 * 1024 * kLl128Data; // bytes: one step of a buffer of 4.69 MiB
+constexpr double kLl128Cta = 1.14 / kCtaShare;          // r of LL128 relative to Simple
+constexpr double kLlMessage = 4096;                     // bytes from which a hop of LL grows
+constexpr PerProtocol kStart{6.0, 29.5, 7.7};           // us
+constexpr double kNearLl128 = 1.6;                      // us of a hop within a node
 
-int log2_floor(int n) {
-    return n > 1 ? std::ilogb(static_cast<double>(n)) : 0;
+double ctas_of_node(const GroupSystem& s) {
+    return s.arch == 3 ? 32 : 24;
 }
 
-double steps_of(CollectiveKind kind, int ranks) {
-    return kind == CollectiveKind::all_reduce ? 2.0 * (ranks - 1) : ranks - 1.0;
+double steps_of(const Group& g) {
+    return g.reduces_all() ? 2 * (g.ranks - 1) : g.ranks - 1;
 }
 
-// Share of the steps of a ring that cross the network.
-double network_steps(CollectiveKind kind, const GroupSystem& s) {
-    if (s.nodes < 2)
+// GB/s of a ring's hops within a node, all CTAs together.
+double near_rate(const Group& g) {
+    const double rate = g.timing.link.simple.bandwidth * g.timing.intra_scale;
+    if (!g.system.nvlink)
+        return rate;
+    return rate * std::min(1.0, kMoreOfNode * g.ctas / ctas_of_node(g.system));
+}
+
+double copy_time(const Group& g) {
+    if (g.call.in_place)
         return 0;
-    return kind == CollectiveKind::all_reduce ? 2.0 * (s.nodes - 1) : s.nodes - 1.0;
+    const SimpleLink& link = g.timing.link.simple;
+    const double rate = g.reduces_all() ? link.copy_reduce : std::min(link.copy_gather, kCopyPerCta * g.ctas);
+    return g.bytes / g.ranks / (rate * kPerUs);
 }
 
-double hop(const GroupTiming& t, Protocol protocol) {
-    return t.fabric.hop[static_cast<std::size_t>(protocol)] +
-           t.link.hop_offset[static_cast<std::size_t>(protocol)] + t.hop_extra;
-}
-// A network hop of LL grows with the message: the proxy posts it in ever more pieces (some 2 us a doubling
-// above 4 KiB in the tables of 2 and 16 GPUs).
-double low_latency_hop(const GroupTiming& t, Protocol protocol, double message) {
-    const double growth = protocol == Protocol::ll ? t.fabric.ll_growth * std::log2(1 + message / 4096) : 0;
-    return hop(t, protocol) + growth;
-}
-double network_start(const GroupSystem& s, const GroupTiming& t) {
-    return s.nodes > 1 ? t.fabric.start : 0;
+// Half a round trip for each time that a ring or chain leaves a site, spread over its hops between nodes.
+double mean_site_delay(const Group& g) {
+    const int sites = g.system.group.sites;
+    return sites > 1 ? 0.5 * g.timing.round_trip * std::min(1.0, sites / g.nodes) : 0;
 }
 
-// Flags take half of an LL message and 1/16 of an LL128 one; with a single NIC LL128 reaches three quarters
-// of it (two H200 on RoCE).
-double network_rate(Protocol protocol, const GroupSystem& s, const GroupTiming& t) {
-    if (protocol == Protocol::simple)
-        return s.nic_rate;
-    if (protocol == Protocol::ll128)
-        return (s.local == 1 ? 0.75 : 15.0 / 16) * s.nic_rate;
-    const double rate = std::min(0.5 * s.nic_rate, t.fabric.ll_rate_per_nic * s.nics);
-    return t.link.ll_network > 0 ? std::min(rate, t.link.ll_network) : rate;
+TimeTerms simple_ring(const Group& g) {
+    const SimpleLink& link = g.timing.link.simple;
+    const double near_hops = g.ranks - g.nodes;
+    const double delay = hop(Protocol::simple, 0, g) + mean_site_delay(g);
+    const double shard = g.bytes / g.ctas / g.ranks;
+    const double chunk = std::min(shard, g.system.buffer / 2);
+    const double loops = shard / chunk;
+    const double slice = chunk / kSlices;
+    const double near = near_hops > 0 ? slice * g.ctas / (near_rate(g) * kPerUs) : 0;
+    const double far = slice * g.ctas / (rate(Protocol::simple, g) * kPerUs);
+    const double cta = slice / (g.cta_rate * kPerUs);
+    const double slowest = std::max(near_hops > 0 ? near + link.slot : 0, far);
+    const double near_round = near_hops * (link.hop + near);
+    const double far_round = g.nodes * (delay + far + cta);
+    const double slot = std::max(slowest, (near_round + far_round) / (g.ranks * kSlices));
+    const double slots = loops * steps_of(g) * kSlices;
+    const double moving = std::max(near, far);
+    const double waiting = slots * (slot - moving);
+    const double passes = g.reduces_all() ? 2 : 1;
+    TimeTerms t;
+    t.start = start(Protocol::simple, g);
+    t.transfer = slots * moving;
+    t.near = waiting * near_round / (near_round + far_round);
+    t.far = waiting - t.near;
+    t.fill = (1 + kDrainSeen * (loops * passes - 1)) * (delay + chunk / (g.cta_rate * kPerUs));
+    t.copy = copy_time(g);
+    return t;
 }
 
-double low_latency_rate(Protocol protocol, const GroupSystem& s, const GroupTiming& t) {
+TimeTerms low_latency_ring(Protocol protocol, const Group& g) {
     const bool ll = protocol == Protocol::ll;
-    double rate = (ll ? t.link.ll.bandwidth : t.link.ll128.bandwidth) * t.intra_scale;
-    if (ll && t.link.ll_per_rank > 0)
-        rate = std::min(rate, t.link.ll_per_rank * s.ranks);
-    return s.nodes > 1 ? std::min(rate, network_rate(protocol, s, t)) : rate;
+    const LowLatencyLink& link = ll ? g.timing.link.ll : g.timing.link.ll128;
+    const double steps = steps_of(g);
+    const double share = g.bytes / g.ranks;
+    const double turns = steps / g.ranks;
+    double within = link.bandwidth * g.timing.intra_scale;
+    if (ll && g.timing.link.ll_per_rank > 0)
+        within = std::min(within, g.timing.link.ll_per_rank * g.ranks);
+    const double network = rate(protocol, g);
+    const double slowest = g.local > 1 ? std::min(network, within) : network;
+    TimeTerms t;
+    t.start = start(protocol, g);
+    t.transfer = steps * share / (slowest * kPerUs);
+    const double delay = hop(protocol, share, g) + mean_site_delay(g);
+    if (ll) {
+        // The last step needs no answer, so only N-1 of the hops between nodes follow one another.
+        const double far = g.reduces_all() ? 2 * (g.nodes - 1) : g.nodes - 1;
+        t.near = (steps - far) * link.step;
+        t.far = far * delay;
+        return t;
+    }
+    const double chunk = std::min(kLl128Chunk, share / g.ctas);
+    const double loops = share / g.ctas / chunk;
+    t.near = loops * turns * (g.ranks - g.nodes) * kNearLl128;
+    t.far = loops * turns * g.nodes * delay;
+    t.fill = loops * turns * g.nodes * chunk / (kLl128Cta * g.cta_rate * kPerUs);
+    return t;
 }
 
-double low_latency_ring(const Collective& c, Protocol protocol, const GroupSystem& s, const GroupTiming& t) {
-    const LowLatencyLink& link = protocol == Protocol::ll ? t.link.ll : t.link.ll128;
-    const double steps = steps_of(c.kind, s.ranks);
-    const double far = network_steps(c.kind, s);
-    const double rate = low_latency_rate(protocol, s, t);
-    const double bytes = static_cast<double>(c.bytes);
-    return link.start + network_start(s, t) + (steps - far) * link.step +
-           far * low_latency_hop(t, protocol, bytes / s.ranks) + bytes * steps / s.ranks / (rate * kPerUs);
-}
-
-// A ring of n stations holds n x 2 slices in flight; a slot takes the slowest hop, or the circulation time of
-// a slice over the slices in flight.
-struct Ring {
-    double near_hops, far_hops, near_latency, far_latency, near_rate, far_rate, slot;
-
-    double per_slice(double slice) const {
-        const double near = slice / (near_rate * kPerUs);
-        const double far = far_hops > 0 ? slice / (far_rate * kPerUs) : 0;
-        const double hops = near_hops + far_hops;
-        double slowest = near_hops > 0 ? near + slot : 0;
-        if (far_hops > 0)
-            slowest = std::max(slowest, far + slot);
-        const double round = near_hops * (near_latency + near) + far_hops * (far_latency + far);
-        return std::max(slowest, round / (hops * kSlices));
-    }
-    double drain(double slice) const {
-        if (far_hops > 0)
-            return far_latency + slice / (near_rate * kPerUs); // a message is cut through, not stored
-        return near_latency + slice / (near_rate * kPerUs);
-    }
-};
-
-Ring ring_of(const GroupSystem& s, const GroupTiming& t, double ctas) {
-    Ring ring{};
-    ring.far_hops = s.nodes > 1 ? s.nodes : 0;
-    ring.near_hops = s.ranks - ring.far_hops;
-    ring.near_latency = t.link.simple.hop;
-    ring.near_rate = t.link.simple.bandwidth * t.intra_scale / ctas;
-    // Between nodes there are fewer CTAs than a node alone has; each reaches up to half more than its share
-    // there.
-    if (s.nodes > 1 && s.nvlink) {
-        const double full = s.arch == 3 ? 32 : 24;
-        ring.near_rate *= std::min(1.0, 1.5 * ctas / full);
-    }
-    ring.slot = t.link.simple.slot;
-    if (s.nodes < 2)
-        return ring;
-    ring.far_latency = hop(t, Protocol::simple);
-    ring.far_rate = s.nic_rate / ctas;
-    // A connection never has more than its 8 buffer steps (4 MiB) under way in a round trip.
-    ring.far_rate = std::min(ring.far_rate, 4.0 * 1024 * 1024 / (2 * ring.far_latency * kPerUs));
-    return ring;
-}
-
-double simple_ring(const Collective& c, const GroupSystem& s, const GroupTiming& t) {
-    const double bytes = static_cast<double>(c.bytes);
-    const double ctas = s.ring_ctas;
-    const Ring ring = ring_of(s, t, ctas);
-    const double steps = steps_of(c.kind, s.ranks);
-    const double shard = bytes / ctas / s.ranks;
-    const double full = std::floor(shard / kChunk);
-    const double rest = shard - full * kChunk;
-    double time = full * steps * kSlices * ring.per_slice(kChunk / kSlices);
-    if (rest > 0 || full == 0)
-        time += steps * kSlices * ring.per_slice(rest / kSlices);
-    const double drain = ring.drain((full > 0 ? kChunk : rest) / kSlices);
-    double copy = 0;
-    if (!c.in_place) {
-        const bool reduce = c.kind == CollectiveKind::all_reduce;
-        double rate = t.link.simple.copy_reduce;
-        if (!reduce)
-            rate = std::min(t.link.simple.copy_gather, kCopyPerCta * ctas);
-        copy = bytes / s.ranks / (rate * kPerUs);
-    }
-    return t.link.simple.start + network_start(s, t) + time + drain + copy;
-}
-
-// Broadcast and reduce: chunks flow once along the ring.
-double chain(const Collective& c, Protocol protocol, const GroupSystem& s, const GroupTiming& t) {
-    const double far = s.nodes > 1 ? s.nodes - 1.0 : 0;
-    const double near = s.ranks - 1.0 - far;
-    const double bytes = static_cast<double>(c.bytes);
-    if (protocol != Protocol::simple) {
-        const LowLatencyLink& link = protocol == Protocol::ll ? t.link.ll : t.link.ll128;
-        const double rate = low_latency_rate(protocol, s, t);
-        return link.start + network_start(s, t) + near * link.step + far * hop(t, protocol) +
-               bytes / (rate * kPerUs);
-    }
-    const double ctas = s.ring_ctas;
-    const Ring ring = ring_of(s, t, ctas);
-    const double slice = std::min(kChunk / kSlices / 2, bytes / ctas);
-    double rate = ring.near_rate * ctas;
-    double fill = near * (ring.near_latency + slice / (ring.near_rate * kPerUs));
-    if (far > 0) {
-        rate = near > 0 ? std::min(rate, ring.far_rate * ctas) : ring.far_rate * ctas;
-        fill += far * (ring.far_latency + slice / (ring.far_rate * kPerUs));
-    }
-    return t.link.simple.start + network_start(s, t) + fill + bytes / (rate * kPerUs);
-}
-
-// Double binary tree over the nodes with a chain inside each: up and down, u = 1 of the NIC's rate for two
-// nodes and 2 for more (an interior node has one parent and two children in one tree and is a leaf of the
-// other).
-double tree(const Collective& c, Protocol protocol, const GroupSystem& s, const GroupTiming& t) {
-    const bool simple = protocol == Protocol::simple;
-    const bool ll = protocol == Protocol::ll;
-    const LowLatencyLink& low = ll ? t.link.ll : t.link.ll128;
-    const double near_step = kTreeStep * (simple ? t.link.simple.hop : low.step);
-    double rate = (simple ? t.link.simple.bandwidth : low.bandwidth) * t.intra_scale;
-    if (ll && t.link.ll_per_rank > 0)
-        rate = std::min(rate, t.link.ll_per_rank * s.ranks);
-    if (s.local > 1)
-        rate *= s.local / (2.0 * (s.local - 1));
-    const double depth = log2_floor(s.nodes);
-    const double far_hop = low_latency_hop(t, protocol, static_cast<double>(c.bytes));
-    double fill = 0;
-    if (s.nodes > 1) {
-        const double far = network_rate(protocol, s, t);
-        rate = std::min(rate, far / (s.nodes > 2 ? 2 : 1));
-        const double chunk = simple ? 512.0 * 1024 : 32.0 * 1024;
-        const double piece = std::min(chunk, static_cast<double>(c.bytes) / s.ring_ctas);
-        if (!ll)
-            fill = 2 * depth * piece * s.ring_ctas / (far * kPerUs);
-    }
-    return (simple ? t.link.simple.start : low.start) + network_start(s, t) +
-           2 * ((s.local - 1) * near_step + depth * far_hop) + fill +
-           static_cast<double>(c.bytes) / (rate * kPerUs);
-}
-
-// Chunk sizes of NVLS and NVLSTree, largest first, and the multiple of CTAs x heads x chunk bytes from which
-// each is used (src/enqueue.cc).
-struct ChunkRule {
-    double chunk, from;
-};
-constexpr ChunkRule kNvlsChunks[] = {{131072, 64}, {65536, 8}, {32768, 2}, {16384, 0}};
-constexpr ChunkRule kNvlsTreeChunks[] = {{262144, 32}, {131072, 16}, {65536, 4}, {32768, 0}};
-
-// One loop over CTAs x heads chunks fills the pipeline; smaller chunks cost more each.
-double nvls_with_chunk(double bytes, double chunk, const Collective& c, bool between_nodes,
-                       const GroupSystem& s, const GroupTiming& t) {
-    const NvlsLink& link = t.link.nvls;
-    const double scale = t.intra_scale * t.nvls_scale;
-    const double grow = std::clamp(std::log2(std::max(bytes, 1.0) / (1024.0 * 1024 * 1024)) / 2, 0.0, 1.0);
-    const double cap = (link.cap + (link.cap_large - link.cap) * grow) * scale;
-    double rate = std::min(cap, scale / (1 / link.bandwidth + link.chunk_cost * 65536 / chunk));
-    if (c.kind != CollectiveKind::all_reduce)
-        rate *= 1.3; // one direction only
-    double loop = std::min(bytes, 1.0 * s.nvls_ctas * s.nvls.channels * chunk);
-    double time = link.start + network_start(s, t);
-    if (between_nodes) {
-        time += 2 * log2_floor(s.nodes) * hop(t, Protocol::simple);
-        // The stages between nodes lengthen the fill and take 7 % of the rate (16 GPUs on RoCE and EFA).
-        rate = std::min(0.93 * rate, s.nic_rate / (s.nodes > 2 ? 2 : 1));
-        loop *= 2;
-    }
-    return time + (bytes + loop) / (rate * kPerUs);
-}
-
-// A message just below a switch of the chunk size costs no more than one just above it.
-double nvls(const Collective& c, bool between_nodes, const GroupSystem& s, const GroupTiming& t) {
-    const double bytes = static_cast<double>(c.bytes);
-    const double loops = 1.0 * s.nvls_ctas * s.nvls.channels;
-    double limit = 1e300;
-    for (const ChunkRule& rule : between_nodes ? kNvlsTreeChunks : kNvlsChunks) {
-        const double from = rule.from * loops * rule.chunk;
-        if (bytes >= from)
-            return std::min(limit, nvls_with_chunk(bytes, rule.chunk, c, between_nodes, s, t));
-        limit = std::min(limit, nvls_with_chunk(from, rule.chunk, c, between_nodes, s, t));
-    }
-    return limit;
-}
-
-// Bruck-like: log2(n) rounds over the network with work linear in n on each rank.
-double pat(const Collective& c, const GroupSystem& s, const GroupTiming& t) {
-    const double rounds = log2_floor(s.nodes);
-    const double share = (s.ranks - 1.0) / s.ranks;
-    return t.link.simple.start + network_start(s, t) + rounds * hop(t, Protocol::ll128) / 1.5 +
-           2.8 * s.ranks + static_cast<double>(c.bytes) * share / (0.85 * s.nic_rate * kPerUs);
-}
-
-double body_time(const Collective& c, const Choice& choice, const GroupSystem& s, const GroupTiming& t) {
+TimeTerms one_call(const Collective& c, const Choice& choice, const Group& g) {
     switch (choice.algorithm) {
     case Algorithm::tree:
-        return tree(c, choice.protocol, s, t);
-    case Algorithm::nvls:
-        return nvls(c, false, s, t);
+        return tree(choice.protocol, g);
     case Algorithm::nvls_tree:
-        return nvls(c, true, s, t);
-    case Algorithm::pat:
-        return pat(c, s, t);
-    case Algorithm::direct:
-        return point_to_point_time(c, s, t);
-    case Algorithm::ring:
+        return nvls_tree(g);
+    case Algorithm::nvls:
     case Algorithm::collnet_direct:
     case Algorithm::collnet_chain:
+        return collnet(choice.algorithm, g);
+    case Algorithm::pat:
+        return pat(g);
+    case Algorithm::direct:
+        return pairs(g);
+    case Algorithm::ring:
         break;
     }
     if (c.kind == CollectiveKind::broadcast || c.kind == CollectiveKind::reduce)
-        return chain(c, choice.protocol, s, t);
-    if (choice.protocol == Protocol::simple)
-        return simple_ring(c, s, t);
-    return low_latency_ring(c, choice.protocol, s, t);
+        return chain(choice.protocol, g);
+    return ring(choice.protocol, g);
 }
 
 } // namespace
 
+double Group::depth() const {
+    return nodes > 1 ? std::floor(std::log2(nodes) + 1e-9) : 0;
+}
+
+Group group_of(const Collective& c, const GroupSystem& s, const GroupTiming& t) {
+    Group g{c, s, t};
+    g.bytes = static_cast<double>(c.bytes) / std::max(1, c.calls);
+    g.ranks = s.ranks;
+    g.nodes = s.nodes;
+    g.local = std::max(1.0, std::round(1.0 * s.ranks / s.nodes));
+    g.ctas = std::max(1, s.ring_ctas);
+    g.cta_rate = kCtaWithoutLinks;
+    if (t.link.nvlink > 0)
+        g.cta_rate = kCtaShare * t.link.simple.bandwidth * t.intra_scale / ctas_of_node(s);
+    return g;
+}
+
+double start(Protocol protocol, const Group& g) {
+    return kStart[static_cast<std::size_t>(protocol)] + g.timing.fabric.start;
+}
+
+double hop(Protocol protocol, double message, const Group& g) {
+    const FabricProfile& f = g.timing.fabric;
+    const double growth = protocol == Protocol::ll ? f.ll_growth * std::log2(1 + message / kLlMessage) : 0;
+    return f.hop[static_cast<std::size_t>(protocol)] * f.hop_factor[g.system.arch] + g.timing.hop_extra +
+           growth;
+}
+
+double rate(Protocol protocol, const Group& g) {
+    const double round_trip = std::max(g.timing.round_trip, 2 * hop(Protocol::simple, 0, g));
+    const double all = std::min(g.timing.far_rate, g.ctas * g.system.buffer / (round_trip * kPerUs));
+    if (protocol == Protocol::simple)
+        return all;
+    if (protocol == Protocol::ll128)
+        return kLl128Data * all;
+    return std::min(0.5 * all, g.timing.fabric.ll_rate_per_nic * g.system.nics);
+}
+
+TimeTerms ring(Protocol protocol, const Group& g) {
+    return protocol == Protocol::simple ? simple_ring(g) : low_latency_ring(protocol, g);
+}
+
+// Broadcast and reduce: pieces flow once along the ring.
+TimeTerms chain(Protocol protocol, const Group& g) {
+    const double far_hops = g.nodes - 1;
+    const double near_hops = g.ranks - g.nodes;
+    const bool simple = protocol == Protocol::simple;
+    const SimpleLink& link = g.timing.link.simple;
+    const LowLatencyLink& low = protocol == Protocol::ll ? g.timing.link.ll : g.timing.link.ll128;
+    const double within = simple ? near_rate(g) : low.bandwidth * g.timing.intra_scale;
+    double slowest = std::min(rate(protocol, g), g.cta_rate * g.ctas);
+    if (near_hops > 0)
+        slowest = std::min(slowest, within);
+    const double crossings = g.system.group.sites > 1 ? g.system.group.sites - 1.0 : 0;
+    TimeTerms t;
+    t.start = start(protocol, g);
+    t.near = near_hops * (simple ? link.hop : protocol == Protocol::ll ? low.step : kNearLl128);
+    t.far = far_hops * hop(protocol, 0, g) + crossings * 0.5 * g.timing.round_trip;
+    t.transfer = g.bytes / (slowest * kPerUs);
+    if (simple) {
+        const double piece = std::min(g.system.buffer / 8, g.bytes / g.ctas) * g.ctas;
+        t.fill = near_hops * piece / (within * kPerUs) + far_hops * piece / (slowest * kPerUs);
+    }
+    return t;
+}
+
+} // namespace network
+
+void add_network(const Cluster& cluster, const GroupSystem& s, const ModelConstants& constants,
+                 GroupTiming& t) {
+    t.fabric = fabric_profile(constants, cluster.fabric.kind);
+    const EarlierFabric& earlier = t.fabric.earlier;
+    const bool early = s.version < earlier.before;
+    const double given = cluster.fabric.efficiency;
+    const double nics = s.nic_rate / (s.nic * (given > 0 ? given : t.fabric.efficiency));
+    double each = s.nic * (given > 0 ? given : efficiency_of(t.fabric, s.nic));
+    if (early) {
+        for (std::size_t p = 0; p < t.fabric.hop.size(); ++p)
+            if (earlier.hop[p] > 0)
+                t.fabric.hop[p] = earlier.hop[p];
+        if (earlier.ll_rate_per_nic > 0)
+            t.fabric.ll_rate_per_nic = earlier.ll_rate_per_nic;
+        if (earlier.amd_host_rate > 0 && s.amd_cpu)
+            each = std::min(each, earlier.amd_host_rate);
+    }
+    t.far_rate = nics * each * s.group.ring_share;
+    t.all_pairs_rate = nics * each * s.group.all_pairs_share;
+    if (s.group.sites > 1 && cluster.sites.bandwidth > 0) {
+        const double share = 1.0 * s.local / std::max(1, cluster.node.gpus);
+        t.far_rate = std::min(t.far_rate, share * cluster.sites.bandwidth * 1e-9);
+        t.all_pairs_rate = std::min(t.all_pairs_rate, share * cluster.sites.bandwidth * 1e-9);
+    }
+    t.round_trip = s.group.sites > 1 ? cluster.sites.rtt * 1e6 : 0;
+    // The profile holds one switch of half a microsecond each way.
+    double switches = 0;
+    const auto levels = static_cast<int>(cluster.fabric.levels.size());
+    const int climbed = s.group.switch_levels > 0 ? std::min(s.group.switch_levels, levels) : levels;
+    for (int level = 0; level < climbed; ++level)
+        switches += 2 * cluster.fabric.levels[static_cast<std::size_t>(level)].hop_latency * 1e6;
+    t.hop_extra = std::max(0.0, switches - 1);
+    // A group of one GPU a node never uses the links within it, but its kernels are those of its GPU.
+    if (s.local == 1 && !s.nvlink) {
+        const LinkProfile& own = link_profile(constants, cluster, s.version, true);
+        if (fits(own, cluster.gpu.name)) {
+            t.link = own;
+            t.intra_scale = 1;
+        }
+    }
+}
+
 TimeTerms network_time(const Collective& c, const Choice& choice, const GroupSystem& s,
                        const GroupTiming& t) {
-    return {.transfer = body_time(c, choice, s, t)};
+    const network::Group g = network::group_of(c, s, t);
+    TimeTerms terms = network::one_call(c, choice, g);
+    if (c.calls < 2)
+        return terms;
+    // Operations of one group run one after the other on the CTAs that each uses, small ones side by side.
+    const double used = std::clamp(g.bytes / 65536, 1.0, g.ctas);
+    const double turns = 1 + (c.calls - 1.0) * used / g.ctas;
+    terms.near *= turns;
+    terms.far *= turns;
+    terms.fill *= turns;
+    terms.transfer *= c.calls;
+    terms.copy *= c.calls;
+    return terms;
 }
 
 } // namespace echosim::nccl
