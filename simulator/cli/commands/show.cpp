@@ -2,6 +2,7 @@
 #include "simulator/catalogue/cluster.h"
 #include "simulator/catalogue/gpu.h"
 #include "simulator/catalogue/model.h"
+#include "simulator/catalogue/topology_source.h"
 #include "simulator/cli/command.h"
 #include "simulator/cli/job_input.h"
 #include "simulator/cli/output.h"
@@ -20,6 +21,7 @@ using Json = nlohmann::ordered_json;
 struct Shown {
     std::string text;
     Json document;
+    std::vector<std::string> warnings = {}; // on stderr
 };
 
 std::string lines_of(const std::string& title, const std::vector<std::string>& lines,
@@ -95,6 +97,55 @@ Shown show_figures(const std::string& title, Json document, const std::string& p
 Shown show_cluster(const std::string& name, const Console& console) {
     const Cluster cluster = find_cluster(name);
     return show_figures(cluster.name, cluster_to_json(cluster), "cluster.", console);
+}
+
+// The value at "node.nics.count" of a cluster document, as text; the name stands for a whole GPU.
+std::string value_at(const Json& document, const std::string& key) {
+    const Json* at = &document;
+    for (std::size_t begin = 0, end = 0; end != std::string::npos; begin = end + 1) {
+        end = key.find('.', begin);
+        at = &at->at(key.substr(begin, end - begin));
+    }
+    if (key == "gpu")
+        at = &at->at("name");
+    return at->is_string() ? at->get<std::string>() : shortened(at->dump(), 40);
+}
+
+// A cluster file from a topology file or a log, with the origin of each value. --set cluster.gpu names the
+// GPU before the rest is derived from it; other settings replace values of the result.
+Shown show_cluster_from(const Invocation& invocation, const Console& console) {
+    Overrides overrides = read_overrides(invocation.values("--set"));
+    if (!overrides.flags.empty() || overrides.interference || overrides.contention)
+        throw InputError("echosim show cluster --from",
+                         "takes --set cluster.PATH=VALUE and gpu.KEY=VALUE only");
+    std::string gpu;
+    for (const auto& [path, value] : overrides.cluster)
+        if (path == "gpu")
+            gpu = value;
+    ImportedCluster imported = read_topology_file(*invocation.value("--from"), gpu);
+    for (const auto& [path, value] : overrides.cluster) {
+        if (path == "gpu")
+            continue;
+        set_value(imported.cluster, path, value);
+        const std::string& key = path;
+        std::erase_if(imported.origins, [&](const ValueOrigin& origin) { return origin.key == key; });
+        imported.origins.push_back({key, "--set", false});
+    }
+    Shown shown;
+    shown.document = cluster_to_json(imported.cluster);
+    TextTable table({{"key"}, {"value"}, {"origin"}});
+    for (const ValueOrigin& origin : imported.origins) {
+        const std::string text = origin.assumed ? "assumed: " + origin.text : origin.text;
+        table.add({"cluster." + origin.key, value_at(shown.document, origin.key), text});
+        if (origin.assumed && !prints_text(invocation))
+            shown.warnings.push_back(fmt::format("assumed: {} = {} ({})", origin.key,
+                                                 value_at(shown.document, origin.key), origin.text));
+    }
+    shown.text = console.style().bold(imported.cluster.name) + "\n\n" + table.text(console.style(), 2);
+    if (!invocation.has("--output"))
+        shown.text += console.style().dim("-o FILE writes the cluster file that --cluster takes") + "\n";
+    shown.warnings.insert(shown.warnings.end(), imported.warnings.begin(), imported.warnings.end());
+    return shown;
 }
 
 Shown show_gpu(const std::string& name, const Console& console) {
@@ -179,13 +230,20 @@ void check_topic(const Invocation& invocation) {
     if (list && invocation.arguments.size() > 1)
         throw InputError("echosim show " + topic,
                          fmt::format("takes no name, read \"{}\"", invocation.arguments[1]));
-    if (!list && topic != "job" && invocation.arguments.size() < 2)
+    const bool from = invocation.has("--from");
+    if (from && topic != "cluster")
+        throw InputError("--from", fmt::format("belongs to echosim show cluster, not to show {}", topic));
+    if (from && invocation.arguments.size() > 1)
+        throw InputError(
+            "echosim show cluster",
+            fmt::format("takes a name or --from, read both \"{}\" and --from", invocation.arguments[1]));
+    if (!list && topic != "job" && !from && invocation.arguments.size() < 2)
         throw InputError("echosim show " + topic, "the name is missing",
                          fmt::format("echosim show {}s lists the names", topic));
     if (topic == "job")
         return;
     for (const char* option : {"--gpus", "--set", "--strict"})
-        if (invocation.has(option))
+        if (invocation.has(option) && !(from && std::string_view(option) == "--set"))
             throw InputError(option, fmt::format("belongs to echosim show job, not to show {}", topic));
     if (!invocation.rest.empty())
         throw InputError("echosim show " + topic,
@@ -196,6 +254,8 @@ Shown show(const Invocation& invocation, const Console& console) {
     const std::string& topic = invocation.arguments[0];
     if (topic == "job")
         return show_job(invocation, console);
+    if (topic == "cluster" && invocation.has("--from"))
+        return show_cluster_from(invocation, console);
     if (topic == "cluster")
         return show_cluster(invocation.arguments[1], console);
     if (topic == "gpu")
@@ -213,6 +273,8 @@ int run_show(const Invocation& invocation, Console& console) {
     check_topic(invocation);
     check_output(invocation);
     const Shown shown = show(invocation, console);
+    for (const std::string& warning : shown.warnings)
+        console.warn(warning);
     const std::string document = document_text(shown.document);
     write_output(invocation, {.text = shown.text, .json = document, .file = document}, console);
     return static_cast<int>(ExitCode::ok);
