@@ -170,6 +170,9 @@ int registered_channels(const Collective& c, Algorithm algorithm, const GroupSys
 }
 
 Layout layout_of(const Collective& c, Algorithm algorithm, Protocol protocol, const GroupSystem& s) {
+    if (algorithm == Algorithm::direct && c.kind == CollectiveKind::all_reduce) // AMD's mesh
+        return {std::clamp(static_cast<int>(static_cast<double>(c.bytes) / kCell), 1, s.ring_ctas), 512,
+                kCell};
     if (algorithm == Algorithm::direct)
         return point_to_point(c, s);
     Layout layout;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "comm_models/nccl_graph.h"
 
+#include "comm_models/rccl_tables.h"
+
 #include <algorithm>
 #include <cmath>
 #include <span>
@@ -149,11 +151,12 @@ void add_links(const Cluster& cluster, const GroupGeometry& group, GroupSystem& 
 
 // The sibling groups of the other GPUs of a node run at the same time (8 data-parallel groups under TP8), so
 // a group owns the share of the NICs that its GPUs are of the node.
-double share_of_nics(const Cluster& cluster, const FabricProfile& fabric, const GroupSystem& s) {
+void add_network_rate(const Cluster& cluster, const FabricProfile& fabric, GroupSystem& s) {
     const double share =
         1.0 * std::max(1, cluster.node.nics.count) * s.local / std::max(1, cluster.node.gpus);
     const double efficiency = cluster.fabric.efficiency > 0 ? cluster.fabric.efficiency : fabric.efficiency;
-    return std::min(share, 1.0 * s.nics) * s.nic * efficiency;
+    s.own_nics = std::min(share, 1.0 * s.nics);
+    s.nic_rate = s.own_nics * s.nic * efficiency;
 }
 
 // LL128 needs stores of 128 bytes that arrive whole: NVLink within the node, and a NIC that is no farther
@@ -183,6 +186,25 @@ void add_settings(const Settings& settings, GroupSystem& s) {
         s.p2p_net_chunk = settings.p2p_net_chunk;
     else if (s.arm_cpu && s.arch == 3)
         s.p2p_net_chunk = table.p2p_chunk_arm_blackwell;
+}
+
+// AMD's parts: rates that RCCL reaches over the links instead of a search, scaled with the data sheet's link
+// (MI300X: 64 GB/s, MI355X 76.8, MI250X 50).
+void add_amd(const Cluster& cluster, GroupSystem& s) {
+    const RcclGpu& gpu = rccl_gpu(cluster.gpu.arch);
+    s.rccl_model = gpu.model;
+    s.mesh = gpu.mesh && s.nvlink;
+    s.nvswitch = false;
+    if (s.nvlink) {
+        s.path = gpu.link;
+        s.total = gpu.total;
+    }
+    const double rate = s.mesh ? std::min(gpu.total, gpu.link * std::max(1, s.local - 1)) : s.total;
+    s.ring = {gpu.channels / 2, rate / (gpu.channels / 2), rate / (gpu.channels / 2)};
+    if (s.nodes > 1)
+        s.ring.inter = std::min(s.ring.inter, s.nics * s.nic / s.ring.channels);
+    if (s.nodes > 1 && cluster.fabric.efficiency <= 0)
+        s.nic_rate = s.own_nics * s.nic * rccl_timing().nic_share;
 }
 
 // First the maximum, then the minimum, as NCCL copies channels last.
@@ -282,12 +304,15 @@ GroupSystem group_system(const Cluster& cluster, const GroupGeometry& group, con
     s.version = settings.version;
     add_links(cluster, group, s);
     add_settings(settings, s);
-    s.nic_rate = share_of_nics(cluster, fabric, s);
+    add_network_rate(cluster, fabric, s);
     s.ll128 = has_ll128(settings, table, fabric, s);
     if (s.ranks < 2)
         return s;
     s.collnet = settings.collnet && s.nodes > 1;
-    s.ring = search(s);
+    if (s.amd)
+        add_amd(cluster, s);
+    else
+        s.ring = search(s);
     s.tree = s.ring;
     if (settings.nvls.value_or(true))
         s.nvls = search_nvls(s);

@@ -23,7 +23,9 @@ struct GroupSystem {
     int local = 1; // GPUs a node; the minimum where nodes differ, as NCCL does
     std::size_t arch = 0;
     int version = 0;
-    bool amd = false; // RCCL
+    bool amd = false;   // RCCL
+    int rccl_model = 0; // its tuning model
+    bool mesh = false;  // AMD: every GPU of a node has a link to every other
     bool nvlink = false;
     bool nvswitch = false;
     bool amd_cpu = false;
@@ -36,6 +38,7 @@ struct GroupSystem {
     double nic = 0;       // one NIC behind its PCIe link
     int nics = 0;
     double link_share = 1; // share of a GPU's NVLinks that leads to members of the group
+    double own_nics = 0;   // of one node, the share that this group has beside its siblings
     double nic_rate = 0;   // GB/s that large messages reach, of the group's share of one node's NICs
     double post = 0;       // us that posting one network operation takes
     SearchGraph ring;

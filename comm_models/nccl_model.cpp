@@ -5,6 +5,7 @@
 #include "comm_models/nccl_channels.h"
 #include "comm_models/nccl_timing.h"
 #include "comm_models/nccl_volumes.h"
+#include "comm_models/rccl_timing.h"
 #include "comm_models/transports.h"
 #include "simulator/core/error.h"
 
@@ -54,6 +55,8 @@ void fill_cost(const Collective& c, const GroupSystem& s, const nccl::TimeTerms&
 }
 
 nccl::TimeTerms time_terms(const Collective& c, const nccl::Choice& choice, const GroupPlan& plan) {
+    if (plan.system.amd)
+        return nccl::rccl_time(c, choice, plan.system, plan.timing);
     return plan.system.nodes > 1 ? nccl::network_time(c, choice, plan.system, plan.timing)
                                  : nccl::node_time(c, choice, plan.system, plan.timing);
 }
@@ -120,6 +123,8 @@ struct NcclModel::State {
 };
 
 NcclModel::NcclModel(const Cluster& cluster, const NcclOptions& options) : state_(std::make_unique<State>()) {
+    state_->settings = nccl::read_settings(cluster.nccl, options.environment);
+    nccl::add_cluster_warnings(cluster, state_->settings);
     state_->cluster = nccl::visible_cluster(cluster, state_->settings);
     state_->constants = options.constants ? options.constants : nccl::load_constants(options.calibration);
     if (!options.calibration.empty()) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "comm_models/nccl_tuner.h"
 
+#include "comm_models/rccl_tuner.h"
+
 #include <algorithm>
 #include <cmath>
 
@@ -246,6 +248,8 @@ std::vector<TunerEntry> tuner_entries(const GroupSystem& s, CollectiveKind kind,
     if (s.ranks < 2 || kind == CollectiveKind::all_to_all || kind == CollectiveKind::send_recv ||
         kind == CollectiveKind::gather || kind == CollectiveKind::scatter)
         return result;
+    if (s.amd)
+        return rccl_entries(s, kind, nic_latency);
     const TuningTable& table = tuning_table(s.version);
     const bool linked = s.nvlink || s.local == 1;
     const Context c{s,
@@ -263,6 +267,8 @@ std::vector<TunerEntry> tuner_entries(const GroupSystem& s, CollectiveKind kind,
 }
 
 double tuner_time(const TunerEntry& entry, const GroupSystem& s, const Collective& collective) {
+    if (s.amd)
+        return rccl_tuner_time(entry, s, collective);
     const TuningTable& table = tuning_table(s.version);
     const double bytes = static_cast<double>(collective.bytes);
     double bandwidth = entry.bandwidth;
@@ -317,6 +323,8 @@ const TunerEntry* fastest(const std::vector<TunerEntry>& entries, const GroupSys
 } // namespace
 
 const TunerEntry& choose(const std::vector<TunerEntry>& entries, const GroupSystem& s, const Collective& c) {
+    if (s.amd)
+        return rccl_choose(entries, s, c);
     const TunerEntry* best = fastest(entries, s, c, false);
     if (best == nullptr)
         best = fastest(entries, s, c, true);

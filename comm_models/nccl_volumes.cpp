@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "comm_models/nccl_volumes.h"
 
+#include "comm_models/rccl_tables.h"
+
 #include <algorithm>
 
 // S bytes, n ranks on N nodes of m = n / N:
@@ -31,6 +33,8 @@ Volumes direct(const Collective& c, const GroupSystem& s) {
         return s.nodes > 1 ? Volumes{0, bytes, 0} : Volumes{bytes, 0, 0};
     const double n = s.ranks;
     const double m = n / s.nodes;
+    if (c.kind == CollectiveKind::all_reduce) // AMD's mesh: in one shot all of it to everybody, or in two
+        return {bytes * (bytes <= rccl_timing().one_shot_to ? n - 1 : 2 * (n - 1) / n), 0, 0};
     const double far = bytes * (n - m) / n;
     const double hop = s.nvlink && s.pxn ? far * (m - 1) / m : 0;
     return {bytes * (m - 1) / n + hop, far, 0};

@@ -64,5 +64,68 @@ TEST(NcclGraph, NvlsHeads) {
     EXPECT_EQ(system_of("a100-sxm-80gb", 1, 8).nvls.channels, 0);
 }
 
+// The maximum binds first, then the minimum, as channels are copied last.
+TEST(NcclGraph, ChannelsOfTheEnvironment) {
+    const Cluster cluster = cluster_of("h100-sxm");
+    const auto ctas = [&](const std::map<std::string, std::string>& environment) {
+        return system_on(cluster, 1, 8, "2.30", environment);
+    };
+    EXPECT_EQ(ctas({}).ring_ctas, 24);
+    EXPECT_EQ(ctas({{"NCCL_MAX_NCHANNELS", "8"}}).ring_ctas, 8);
+    EXPECT_EQ(ctas({{"NCCL_MIN_NCHANNELS", "32"}}).ring_ctas, 32);
+    EXPECT_EQ(ctas({{"NCCL_MAX_CTAS", "4"}}).nvls_ctas, 4);
+    EXPECT_EQ(ctas({{"NCCL_NVLS_NCHANNELS", "12"}}).nvls_ctas, 12);
+    EXPECT_EQ(ctas({{"NCCL_NVLS_ENABLE", "0"}}).nvls.channels, 0);
+    EXPECT_EQ(ctas({{"NCCL_BUFFSIZE", "8388608"}}).buffer, 8388608);
+}
+
+// NVLS channels of B200: 16 before 2.27, then 24 within a node and 32 over several.
+TEST(NcclGraph, NvlsChannelsOfBlackwell) {
+    const Cluster cluster = cluster_of("b200-sxm");
+    EXPECT_EQ(system_on(cluster, 1, 8, "2.26").nvls_ctas, 16);
+    EXPECT_EQ(system_on(cluster, 1, 8, "2.27").nvls_ctas, 24);
+    EXPECT_EQ(system_on(cluster, 2, 8, "2.27").nvls_ctas, 32);
+}
+
+// Pool: the collectives' channels as a power of two (24 -> 32). A peer over NVLink: 2 x 18 links, at most the
+// pool's; over the network 2, from 2.30 one for each 14 GB/s of the NIC (48 GB/s: 4).
+TEST(NcclGraph, PointToPointChannels) {
+    const Cluster cluster = cluster_of("h100-sxm");
+    const GroupSystem one = system_on(cluster, 1, 8);
+    EXPECT_EQ(one.p2p_pool, 32);
+    EXPECT_EQ(one.p2p_per_peer, 32);
+    EXPECT_EQ(system_on(cluster, 2, 8, "2.29").p2p_per_peer, 2);
+    EXPECT_EQ(system_on(cluster, 2, 8, "2.30").p2p_per_peer, 4);
+    EXPECT_EQ(system_on(cluster, 2, 8, "2.30", {{"NCCL_NCHANNELS_PER_NET_PEER", "8"}}).p2p_per_peer, 8);
+    EXPECT_EQ(system_on(cluster, 1, 8, "2.30", {{"NCCL_MAX_P2P_NCHANNELS", "8"}}).p2p_pool, 8);
+}
+
+// A log of 16 ranks on 2 nodes speaks for such groups and no others.
+TEST(NcclGraph, TheLogTakesThePlaceOfTheSearch) {
+    Cluster cluster = cluster_of("h100-sxm");
+    ObservedCommunicator seen;
+    seen.ranks = 16;
+    seen.nodes = 2;
+    seen.collective_channels = 12;
+    seen.nvls_channels = 20;
+    seen.p2p_channels = 8;
+    seen.p2p_channels_per_peer = 1;
+    seen.graphs = {{"ring", 6, 40, 20}, {"tree", 7, 41, 21}, {"nvls", 8, 30, 15}};
+    cluster.observed = {seen};
+    const GroupSystem s = system_on(cluster, 2, 8);
+    EXPECT_TRUE(s.from_log);
+    EXPECT_EQ(s.ring.channels, 6);
+    EXPECT_EQ(s.ring.intra, 40);
+    EXPECT_EQ(s.ring.inter, 20);
+    EXPECT_EQ(s.tree.channels, 7);
+    EXPECT_EQ(s.nvls.intra, 30);
+    EXPECT_EQ(s.ring_ctas, 12);
+    EXPECT_EQ(s.nvls_ctas, 20);
+    EXPECT_EQ(s.p2p_pool, 8);
+    EXPECT_EQ(s.p2p_per_peer, 1);
+    EXPECT_FALSE(system_on(cluster, 1, 8).from_log);
+    EXPECT_EQ(system_on(cluster, 4, 8).ring.channels, 8);
+}
+
 } // namespace
 } // namespace echosim::nccl
