@@ -4,24 +4,73 @@
 #include <algorithm>
 #include <cmath>
 
-// Time of one collective alone: pipelined rings, trees and NVLS as closed forms (docs/models.md).
-// Microseconds and GB/s (1 GB/s = 1000 bytes/us).
+// Time of one collective alone within a node or NVLink domain: rings, trees, NVLS. Pairs stand in
+// nccl_point_to_point.cpp, groups of several nodes in nccl_network.cpp. Microseconds, GB/s (1 GB/s = 1000
+// bytes/us), bytes. The constants are those of LinkProfile; fits and errors: docs/models.md.
+//
+// n ranks, S bytes, C CTAs. A collective runs k steps: 2(n-1) for all_reduce, n-1 for the others; of every
+// rank's share S/n a CTA handles k + 1 chunks (the first is only sent, the last only received), n of n for
+// broadcast and reduce: volume W = S (k+1)/n or S.
+//
+// LL (spec A.3.3, A.5.2). A CTA's 512 threads hold 8 bytes each, so S = 4096 n fills one CTA's threads once.
+// From there NCCL adds CTAs and the time stays; when all C are full, each thread handles a second line a
+// step.
+//   T = start + (k+1) step + w min(S, 4096 n)/first_pass + spread min(1, S/(3 x 4096 n))
+//       + k second_pass [S > 4096 n C] + W/S max(0, S - 4096 n C)/bandwidth
+// w = 1/2 for reduce_scatter, whose first step reads only what it sends. The bracket is a ramp over a quarter
+// of the size. NCCL before 2.14 keeps to one rate a rank: T = start + (k+1) step + W/min(bandwidth, r n).
+// LL over PCIe: half of Simple's rate, and no more than the CTAs give; LL128: T = start + (k+1) step + W/B.
+//
+// Ring Simple (A.5.1): blocks of min(2 MiB, S/(C n)) a rank in two slices s,
+//   p = max(s/b + slot, (hop + s/b)/2), b = B/C
+//   T = start + blocks x k x 2p + (1/2 for reduce_scatter) hop + s/(30 GB/s) + (S/n)/copy
+// The last two: a receiver still reads its last slice; the last local operation of each block, at a rate of
+// its own for every kind. all_gather out of place also copies the rank's part once through the memory;
+// nccl-tests logs in and out of place show no difference for all_reduce (T035, T050, T054 of nccl_tests.json)
+// and 8 to 14 % for all_gather of two GPUs (T043).
+//
+// NVLS (A.5.4): a CTA loops over one chunk of each of its H heads; scatter, reduce and gather are two loops
+// deep: T = start + slot (max(1, L) + 2) + (L + 2 min(1, L)) max(H chunk/cta_rate, C H chunk/(0.8 NVLink)),
+// L = S/(C H chunk) loops.
+//
+// NCCL 2.29 starts kernels 0.6 us faster (three releases on the same B200 nodes).
 namespace echosim::nccl {
 namespace {
 
 constexpr double kPerUs = 1000.0;            // bytes/us of 1 GB/s
 constexpr double kChunk = 2.0 * 1024 * 1024; // ring Simple: 4 of the 8 steps of a 4 MiB buffer
 constexpr double kSlices = 2;
-constexpr double kTreeStep = 0.45; // of a ring step: a tree passes messages on without the ring's hand-over
-constexpr double kCopyPerCta = 40; // GB/s of local copy that one CTA reaches
+constexpr double kFullCta = 4096;          // bytes of LL that the threads of a CTA hold
+constexpr double kSpreadCtas = 3;          // CTAs at which `spread` is complete
+constexpr double kSecondPassRamp = 4;      // 1 / share of the size over which second lines appear
+constexpr double kScatterPass = 0.5;       // of the first pass in a reduce_scatter
+constexpr double kScatterDrain = 0.5;      // of the last hop in a reduce_scatter
+constexpr double kLocalPerCta = 30;        // GB/s at which a CTA reads its own buffers
+constexpr double kOlderStart = 0.6;        // us
+constexpr int kFasterStart = 229;          // NCCL 2.29
+constexpr double kTreeStep = 0.45;         // of a ring step: a tree passes messages on without the hand-over
+constexpr double kNvlsOneWay = 1.3;        // rate of all_gather and reduce_scatter, which move one direction
+constexpr double kNvlsLink = 0.8;          // of the NVLink rate that NVLS reaches
+constexpr double kMemoryCopy = 0.45;       // of the memory rate for a copy: it reads and writes
+constexpr double kBytesPerCta = 64 * 1024; // of an operation that shares the CTAs with others
+constexpr double kCachedMost = 1024.0 * 1024; // bytes up to which host caches hold the buffers of PCIe rings
 
-int log2_floor(int n) {
-    return n > 1 ? std::ilogb(static_cast<double>(n)) : 0;
-}
+// What every form needs of one call. `bytes` is of one of the operations of the group call.
+struct Node {
+    const Collective& call;
+    const GroupSystem& system;
+    const GroupTiming& timing;
+    double bytes, ranks, ctas;
 
-double steps_of(CollectiveKind kind, int ranks) {
-    return kind == CollectiveKind::all_reduce ? 2.0 * (ranks - 1) : ranks - 1.0;
-}
+    bool reduces_all() const { return call.kind == CollectiveKind::all_reduce; }
+    bool scatters() const { return call.kind == CollectiveKind::reduce_scatter; }
+    bool flows_once() const {
+        return call.kind == CollectiveKind::broadcast || call.kind == CollectiveKind::reduce;
+    }
+    double steps() const { return reduces_all() ? 2 * (ranks - 1) : ranks - 1; }
+    double volume() const { return flows_once() ? bytes : bytes * (steps() + 1) / ranks; }
+    double older_start() const { return system.version < kFasterStart ? kOlderStart : 0; }
+};
 
 // Rate of `ranks` GPUs over PCIe relative to the fitted pair (PCIe Gen4 x16).
 double pcie_scale(const Cluster& cluster, const LinkProfile& link, int ranks) {
@@ -29,251 +78,185 @@ double pcie_scale(const Cluster& cluster, const LinkProfile& link, int ranks) {
     const double width = pcie.gen > 0 ? std::exp2(pcie.gen - 4) * pcie.width / 16.0 : 1;
     if (ranks <= 2)
         return width;
-    return width * link.pcie_shares[ranks <= 4 ? 0 : 1];
+    return width * (ranks <= 4 ? link.pcie.few : link.pcie.many);
 }
 
-// Share of the steps of a ring that cross the network.
-double network_steps(CollectiveKind kind, const GroupSystem& s) {
-    if (s.nodes < 2)
-        return 0;
-    return kind == CollectiveKind::all_reduce ? 2.0 * (s.nodes - 1) : s.nodes - 1.0;
+// Rings of more than two GPUs over PCIe pass through host memory; small ones stay in its caches.
+double cache_gain(const Node& g) {
+    if (g.system.nvlink || g.ranks <= 2)
+        return 1;
+    const double beyond = std::clamp(std::log2(std::max(1.0, g.bytes) / kCachedMost), 0.0, 1.0);
+    return g.timing.link.pcie.cached * (1 - beyond) + beyond;
 }
 
-double hop(const GroupTiming& t, Protocol protocol) {
-    return t.fabric.hop[static_cast<std::size_t>(protocol)] +
-           t.link.hop_offset[static_cast<std::size_t>(protocol)] + t.hop_extra;
-}
-// A network hop of LL grows with the message: the proxy posts it in ever more pieces (some 2 us a doubling
-// above 4 KiB in the tables of 2 and 16 GPUs).
-double low_latency_hop(const GroupTiming& t, Protocol protocol, double message) {
-    const double growth = protocol == Protocol::ll ? t.fabric.ll_growth * std::log2(1 + message / 4096) : 0;
-    return hop(t, protocol) + growth;
-}
-double network_start(const GroupSystem& s, const GroupTiming& t) {
-    return s.nodes > 1 ? t.fabric.start : 0;
-}
-
-// Flags take half of an LL message and 1/16 of an LL128 one; with a single NIC LL128 reaches three quarters
-// of it (two H200 on RoCE).
-double network_rate(Protocol protocol, const GroupSystem& s, const GroupTiming& t) {
-    if (protocol == Protocol::simple)
-        return s.nic_rate;
+double low_latency_rate(const Node& g, Protocol protocol) {
+    const LinkProfile& link = g.timing.link;
     if (protocol == Protocol::ll128)
-        return (s.local == 1 ? 0.75 : 15.0 / 16) * s.nic_rate;
-    const double rate = std::min(0.5 * s.nic_rate, t.fabric.ll_rate_per_nic * s.nics);
-    return t.link.ll_network > 0 ? std::min(rate, t.link.ll_network) : rate;
-}
-
-double low_latency_rate(Protocol protocol, const GroupSystem& s, const GroupTiming& t) {
-    const bool ll = protocol == Protocol::ll;
-    double rate = (ll ? t.link.ll.bandwidth : t.link.ll128.bandwidth) * t.intra_scale;
-    if (ll && t.link.ll_per_rank > 0)
-        rate = std::min(rate, t.link.ll_per_rank * s.ranks);
-    return s.nodes > 1 ? std::min(rate, network_rate(protocol, s, t)) : rate;
-}
-
-double low_latency_ring(const Collective& c, Protocol protocol, const GroupSystem& s, const GroupTiming& t) {
-    const LowLatencyLink& link = protocol == Protocol::ll ? t.link.ll : t.link.ll128;
-    const double steps = steps_of(c.kind, s.ranks);
-    const double far = network_steps(c.kind, s);
-    const double rate = low_latency_rate(protocol, s, t);
-    const double bytes = static_cast<double>(c.bytes);
-    return link.start + network_start(s, t) + (steps - far) * link.step +
-           far * low_latency_hop(t, protocol, bytes / s.ranks) + bytes * steps / s.ranks / (rate * kPerUs);
-}
-
-// A ring of n stations holds n x 2 slices in flight; a slot takes the slowest hop, or the circulation time of
-// a slice over the slices in flight.
-struct Ring {
-    double near_hops, far_hops, near_latency, far_latency, near_rate, far_rate, slot;
-
-    double per_slice(double slice) const {
-        const double near = slice / (near_rate * kPerUs);
-        const double far = far_hops > 0 ? slice / (far_rate * kPerUs) : 0;
-        const double hops = near_hops + far_hops;
-        double slowest = near_hops > 0 ? near + slot : 0;
-        if (far_hops > 0)
-            slowest = std::max(slowest, far + slot);
-        const double round = near_hops * (near_latency + near) + far_hops * (far_latency + far);
-        return std::max(slowest, round / (hops * kSlices));
+        return link.ll128.bandwidth * g.timing.intra_scale;
+    if (!g.system.nvlink) {
+        const double gain = g.ranks > 2 ? link.pcie.cached : 1;
+        return std::min(link.ll.bandwidth, 0.5 * gain * link.simple.bandwidth * g.timing.intra_scale);
     }
-    double drain(double slice) const {
-        if (far_hops > 0)
-            return far_latency + slice / (near_rate * kPerUs); // a message is cut through, not stored
-        return near_latency + slice / (near_rate * kPerUs);
+    const double rate = link.ll.bandwidth * g.timing.intra_scale;
+    return link.ll_per_rank > 0 ? std::min(rate, link.ll_per_rank * g.ranks) : rate;
+}
+
+void add_lines(const Node& g, TimeTerms& t) {
+    const LowLatencyLink& link = g.timing.link.ll;
+    const double full = kFullCta * g.ranks;
+    const double all_full = full * g.ctas;
+    const double second = std::clamp(kSecondPassRamp * (g.bytes / all_full - 1), 0.0, 1.0);
+    t.near +=
+        link.spread * std::min(1.0, g.bytes / (kSpreadCtas * full)) + g.steps() * link.second_pass * second;
+    t.fill = (g.scatters() ? kScatterPass : 1) * std::min(g.bytes, full) / (link.first_pass * kPerUs);
+    t.transfer = g.volume() / g.bytes * std::max(0.0, g.bytes - all_full) /
+                 (link.bandwidth * g.timing.intra_scale * kPerUs);
+}
+
+TimeTerms low_latency(const Node& g, Protocol protocol) {
+    const LinkProfile& profile = g.timing.link;
+    const LowLatencyLink& link = protocol == Protocol::ll ? profile.ll : profile.ll128;
+    TimeTerms t;
+    t.start = link.start + g.older_start();
+    t.near = (g.steps() + 1) * link.step;
+    if (protocol == Protocol::ll && link.first_pass > 0) {
+        add_lines(g, t);
+        return t;
+    }
+    const double kept = g.system.nvlink || g.flows_once() ? 0 : g.bytes / g.ranks;
+    t.transfer = (g.volume() - kept) / (low_latency_rate(g, protocol) * kPerUs);
+    return t;
+}
+
+struct Ring {
+    double rate, hop, slot; // of one CTA
+    double per_slice(double slice) const {
+        const double moving = slice / (rate * kPerUs);
+        return std::max(moving + slot, (hop + moving) / kSlices);
     }
 };
 
-Ring ring_of(const GroupSystem& s, const GroupTiming& t, double ctas) {
-    Ring ring{};
-    ring.far_hops = s.nodes > 1 ? s.nodes : 0;
-    ring.near_hops = s.ranks - ring.far_hops;
-    ring.near_latency = t.link.simple.hop;
-    ring.near_rate = t.link.simple.bandwidth * t.intra_scale / ctas;
-    // Between nodes there are fewer CTAs than a node alone has; each reaches up to half more than its share
-    // there.
-    if (s.nodes > 1 && s.nvlink) {
-        const double full = s.arch == 3 ? 32 : 24;
-        ring.near_rate *= std::min(1.0, 1.5 * ctas / full);
-    }
-    ring.slot = t.link.simple.slot;
-    if (s.nodes < 2)
-        return ring;
-    ring.far_latency = hop(t, Protocol::simple);
-    ring.far_rate = s.nic_rate / ctas;
-    // A connection never has more than its 8 buffer steps (4 MiB) under way in a round trip.
-    ring.far_rate = std::min(ring.far_rate, 4.0 * 1024 * 1024 / (2 * ring.far_latency * kPerUs));
-    return ring;
+Ring ring_of(const Node& g) {
+    const SimpleLink& link = g.timing.link.simple;
+    return {link.bandwidth * g.timing.intra_scale * cache_gain(g) / g.ctas, link.hop, link.slot};
 }
 
-double simple_ring(const Collective& c, const GroupSystem& s, const GroupTiming& t) {
-    const double bytes = static_cast<double>(c.bytes);
-    const double ctas = s.ring_ctas;
-    const Ring ring = ring_of(s, t, ctas);
-    const double steps = steps_of(c.kind, s.ranks);
-    const double shard = bytes / ctas / s.ranks;
+// us of the last local operation on the rank's part.
+double copy_time(const Node& g) {
+    const SimpleLink& link = g.timing.link.simple;
+    const double part = g.bytes / g.ranks / kPerUs;
+    if (g.reduces_all())
+        return part / link.copy_reduce;
+    if (g.scatters())
+        return part / link.copy_scatter;
+    if (!g.call.in_place)
+        return part / link.copy_gather;
+    return part * std::max(0.0, 1 / link.copy_gather - 1 / g.timing.memory_copy);
+}
+
+TimeTerms simple_ring(const Node& g) {
+    const Ring ring = ring_of(g);
+    const double shard = g.bytes / g.ctas / g.ranks;
     const double full = std::floor(shard / kChunk);
     const double rest = shard - full * kChunk;
-    double time = full * steps * kSlices * ring.per_slice(kChunk / kSlices);
+    double slots = full * ring.per_slice(kChunk / kSlices);
     if (rest > 0 || full == 0)
-        time += steps * kSlices * ring.per_slice(rest / kSlices);
-    const double drain = ring.drain((full > 0 ? kChunk : rest) / kSlices);
-    double copy = 0;
-    if (!c.in_place) {
-        const bool reduce = c.kind == CollectiveKind::all_reduce;
-        double rate = t.link.simple.copy_reduce;
-        if (!reduce)
-            rate = std::min(t.link.simple.copy_gather, kCopyPerCta * ctas);
-        copy = bytes / s.ranks / (rate * kPerUs);
-    }
-    return t.link.simple.start + network_start(s, t) + time + drain + copy;
+        slots += ring.per_slice(rest / kSlices);
+    const double last = (full > 0 ? kChunk : rest) / kSlices;
+    TimeTerms t;
+    t.start = g.timing.link.simple.start + g.older_start();
+    t.transfer = g.steps() * shard / (ring.rate * kPerUs);
+    t.near = std::max(0.0, g.steps() * kSlices * slots - t.transfer);
+    t.fill = (g.scatters() ? kScatterDrain : 1) * ring.hop + last / (kLocalPerCta * kPerUs);
+    t.copy = copy_time(g);
+    return t;
 }
 
 // Broadcast and reduce: chunks flow once along the ring.
-double chain(const Collective& c, Protocol protocol, const GroupSystem& s, const GroupTiming& t) {
-    const double far = s.nodes > 1 ? s.nodes - 1.0 : 0;
-    const double near = s.ranks - 1.0 - far;
-    const double bytes = static_cast<double>(c.bytes);
-    if (protocol != Protocol::simple) {
-        const LowLatencyLink& link = protocol == Protocol::ll ? t.link.ll : t.link.ll128;
-        const double rate = low_latency_rate(protocol, s, t);
-        return link.start + network_start(s, t) + near * link.step + far * hop(t, protocol) +
-               bytes / (rate * kPerUs);
-    }
-    const double ctas = s.ring_ctas;
-    const Ring ring = ring_of(s, t, ctas);
-    const double slice = std::min(kChunk / kSlices / 2, bytes / ctas);
-    double rate = ring.near_rate * ctas;
-    double fill = near * (ring.near_latency + slice / (ring.near_rate * kPerUs));
-    if (far > 0) {
-        rate = near > 0 ? std::min(rate, ring.far_rate * ctas) : ring.far_rate * ctas;
-        fill += far * (ring.far_latency + slice / (ring.far_rate * kPerUs));
-    }
-    return t.link.simple.start + network_start(s, t) + fill + bytes / (rate * kPerUs);
+TimeTerms simple_chain(const Node& g) {
+    const Ring ring = ring_of(g);
+    const double slice = std::min(kChunk / kSlices / 2, g.bytes / g.ctas);
+    TimeTerms t;
+    t.start = g.timing.link.simple.start + g.older_start();
+    t.near = (g.ranks - 1) * ring.hop;
+    t.fill = (g.ranks - 1) * slice / (ring.rate * kPerUs);
+    t.transfer = g.bytes / (ring.rate * g.ctas * kPerUs);
+    return t;
 }
 
-// Double binary tree over the nodes with a chain inside each: up and down, u = 1 of the NIC's rate for two
-// nodes and 2 for more (an interior node has one parent and two children in one tree and is a leaf of the
-// other).
-double tree(const Collective& c, Protocol protocol, const GroupSystem& s, const GroupTiming& t) {
+// Two trees that are chains within a node, up and down: a GPU in the middle sends each byte twice.
+TimeTerms tree(const Node& g, Protocol protocol) {
+    const LinkProfile& link = g.timing.link;
     const bool simple = protocol == Protocol::simple;
-    const bool ll = protocol == Protocol::ll;
-    const LowLatencyLink& low = ll ? t.link.ll : t.link.ll128;
-    const double near_step = kTreeStep * (simple ? t.link.simple.hop : low.step);
-    double rate = (simple ? t.link.simple.bandwidth : low.bandwidth) * t.intra_scale;
-    if (ll && t.link.ll_per_rank > 0)
-        rate = std::min(rate, t.link.ll_per_rank * s.ranks);
-    if (s.local > 1)
-        rate *= s.local / (2.0 * (s.local - 1));
-    const double depth = log2_floor(s.nodes);
-    const double far_hop = low_latency_hop(t, protocol, static_cast<double>(c.bytes));
-    double fill = 0;
-    if (s.nodes > 1) {
-        const double far = network_rate(protocol, s, t);
-        rate = std::min(rate, far / (s.nodes > 2 ? 2 : 1));
-        const double chunk = simple ? 512.0 * 1024 : 32.0 * 1024;
-        const double piece = std::min(chunk, static_cast<double>(c.bytes) / s.ring_ctas);
-        if (!ll)
-            fill = 2 * depth * piece * s.ring_ctas / (far * kPerUs);
-    }
-    return (simple ? t.link.simple.start : low.start) + network_start(s, t) +
-           2 * ((s.local - 1) * near_step + depth * far_hop) + fill +
-           static_cast<double>(c.bytes) / (rate * kPerUs);
+    const LowLatencyLink& low = protocol == Protocol::ll ? link.ll : link.ll128;
+    const double rate =
+        simple ? link.simple.bandwidth * g.timing.intra_scale * cache_gain(g) : low_latency_rate(g, protocol);
+    TimeTerms t;
+    t.start = (simple ? link.simple.start : low.start) + g.older_start();
+    t.near = 2 * (g.ranks - 1) * kTreeStep * (simple ? link.simple.hop : low.step);
+    t.transfer = g.bytes * 2 * (g.ranks - 1) / g.ranks / (rate * kPerUs);
+    return t;
 }
 
-// Chunk sizes of NVLS and NVLSTree, largest first, and the multiple of CTAs x heads x chunk bytes from which
-// each is used (src/enqueue.cc).
+// Chunk sizes of NVLS, largest first, and the number of loops of each from which it is used (src/enqueue.cc).
 struct ChunkRule {
     double chunk, from;
 };
 constexpr ChunkRule kNvlsChunks[] = {{131072, 64}, {65536, 8}, {32768, 2}, {16384, 0}};
-constexpr ChunkRule kNvlsTreeChunks[] = {{262144, 32}, {131072, 16}, {65536, 4}, {32768, 0}};
 
-// One loop over CTAs x heads chunks fills the pipeline; smaller chunks cost more each.
-double nvls_with_chunk(double bytes, double chunk, const Collective& c, bool between_nodes,
-                       const GroupSystem& s, const GroupTiming& t) {
-    const NvlsLink& link = t.link.nvls;
-    const double scale = t.intra_scale * t.nvls_scale;
-    const double grow = std::clamp(std::log2(std::max(bytes, 1.0) / (1024.0 * 1024 * 1024)) / 2, 0.0, 1.0);
-    const double cap = (link.cap + (link.cap_large - link.cap) * grow) * scale;
-    double rate = std::min(cap, scale / (1 / link.bandwidth + link.chunk_cost * 65536 / chunk));
-    if (c.kind != CollectiveKind::all_reduce)
-        rate *= 1.3; // one direction only
-    double loop = std::min(bytes, 1.0 * s.nvls_ctas * s.nvls.channels * chunk);
-    double time = link.start + network_start(s, t);
-    if (between_nodes) {
-        time += 2 * log2_floor(s.nodes) * hop(t, Protocol::simple);
-        // The stages between nodes lengthen the fill and take 7 % of the rate (16 GPUs on RoCE and EFA).
-        rate = std::min(0.93 * rate, s.nic_rate / (s.nodes > 2 ? 2 : 1));
-        loop *= 2;
-    }
-    return time + (bytes + loop) / (rate * kPerUs);
+TimeTerms nvls_with_chunk(const Node& g, double bytes, double chunk) {
+    const NvlsLink& link = g.timing.link.nvls;
+    const double heads = g.system.nvls.channels;
+    const double loop = g.system.nvls_ctas * heads * chunk;
+    const double nvlink = kNvlsLink * g.timing.link.nvlink * g.timing.intra_scale;
+    double moving = std::max(heads * chunk / (link.cta_rate * kPerUs), loop / (nvlink * kPerUs));
+    if (!g.reduces_all())
+        moving /= kNvlsOneWay;
+    const double loops = bytes / loop;
+    TimeTerms t;
+    t.start = link.start + g.older_start();
+    t.near = link.slot * std::max(1.0, loops);
+    t.fill = 2 * (link.slot + std::min(1.0, loops) * moving);
+    t.transfer = loops * moving;
+    return t;
 }
 
 // A message just below a switch of the chunk size costs no more than one just above it.
-double nvls(const Collective& c, bool between_nodes, const GroupSystem& s, const GroupTiming& t) {
-    const double bytes = static_cast<double>(c.bytes);
-    const double loops = 1.0 * s.nvls_ctas * s.nvls.channels;
-    double limit = 1e300;
-    for (const ChunkRule& rule : between_nodes ? kNvlsTreeChunks : kNvlsChunks) {
-        const double from = rule.from * loops * rule.chunk;
-        if (bytes >= from)
-            return std::min(limit, nvls_with_chunk(bytes, rule.chunk, c, between_nodes, s, t));
-        limit = std::min(limit, nvls_with_chunk(from, rule.chunk, c, between_nodes, s, t));
+TimeTerms nvls(const Node& g) {
+    const double loop = static_cast<double>(g.system.nvls_ctas) * g.system.nvls.channels;
+    TimeTerms best;
+    bool limited = false;
+    for (const ChunkRule& rule : kNvlsChunks) {
+        const double from = rule.from * loop * rule.chunk;
+        const TimeTerms t = nvls_with_chunk(g, std::max(from, g.bytes), rule.chunk);
+        if (!limited || t.total() < best.total())
+            best = t;
+        if (g.bytes >= from)
+            break;
+        limited = true;
     }
-    return limit;
+    return best;
 }
 
-// Bruck-like: log2(n) rounds over the network with work linear in n on each rank.
-double pat(const Collective& c, const GroupSystem& s, const GroupTiming& t) {
-    const double rounds = log2_floor(s.nodes);
-    const double share = (s.ranks - 1.0) / s.ranks;
-    return t.link.simple.start + network_start(s, t) + rounds * hop(t, Protocol::ll128) / 1.5 +
-           2.8 * s.ranks + static_cast<double>(c.bytes) * share / (0.85 * s.nic_rate * kPerUs);
-}
-
-double body_time(const Collective& c, const Choice& choice, const GroupSystem& s, const GroupTiming& t) {
+TimeTerms one_operation(const Node& g, const Choice& choice) {
     switch (choice.algorithm) {
     case Algorithm::tree:
-        return tree(c, choice.protocol, s, t);
+        return tree(g, choice.protocol);
     case Algorithm::nvls:
-        return nvls(c, false, s, t);
     case Algorithm::nvls_tree:
-        return nvls(c, true, s, t);
-    case Algorithm::pat:
-        return pat(c, s, t);
-    case Algorithm::direct:
-        return point_to_point_time(c, s, t);
+        if (g.system.nvls.channels > 0)
+            return nvls(g);
+        break;
     case Algorithm::ring:
     case Algorithm::collnet_direct:
     case Algorithm::collnet_chain:
+    case Algorithm::pat:
+    case Algorithm::direct:
         break;
     }
-    if (c.kind == CollectiveKind::broadcast || c.kind == CollectiveKind::reduce)
-        return chain(c, choice.protocol, s, t);
-    if (choice.protocol == Protocol::simple)
-        return simple_ring(c, s, t);
-    return low_latency_ring(c, choice.protocol, s, t);
+    if (choice.protocol != Protocol::simple)
+        return low_latency(g, choice.protocol);
+    return g.flows_once() ? simple_chain(g) : simple_ring(g);
 }
 
 } // namespace
@@ -290,12 +273,11 @@ GroupTiming group_timing(const Cluster& cluster, const GroupSystem& s, const Mod
         // PCIe: a pair reaches most of the link; larger rings cross root ports and sockets.
         t.intra_scale = pcie_scale(cluster, t.link, s.group.max_ranks_per_node);
     }
-    double levels = 0;
-    for (const FabricLevel& level : cluster.fabric.levels)
-        levels += 2 * level.hop_latency * 1e6;
-    t.hop_extra = 0;
-    if (s.nodes > 1 && !cluster.fabric.levels.empty())
-        t.hop_extra = std::max(0.0, levels - 1);
+    t.memory_copy = kMemoryCopy * cluster.gpu.memory_bandwidth * 1e-9;
+    if (t.memory_copy <= 0)
+        t.memory_copy = t.link.simple.copy_gather;
+    if (s.nodes > 1)
+        add_network(cluster, s, constants, t);
     const bool known = fits(t.link, cluster.gpu.name);
     const bool same_links = !s.nvlink || (std::abs(nvlink / t.link.nvlink - 1) < 0.05 && s.nvswitch);
     const bool fabric = s.nodes == 1 || t.fabric.fitted;
@@ -307,7 +289,27 @@ GroupTiming group_timing(const Cluster& cluster, const GroupSystem& s, const Mod
 }
 
 TimeTerms node_time(const Collective& c, const Choice& choice, const GroupSystem& s, const GroupTiming& t) {
-    return {.transfer = body_time(c, choice, s, t)};
+    if (choice.algorithm == Algorithm::direct)
+        return point_to_point_time(c, s, t);
+    const double bytes = static_cast<double>(c.bytes) / std::max(1, c.calls);
+    const Node node{c,
+                    s,
+                    t,
+                    std::max(1.0, bytes),
+                    static_cast<double>(s.ranks),
+                    static_cast<double>(std::max(1, s.ring_ctas))};
+    TimeTerms terms = one_operation(node, choice);
+    if (c.calls < 2)
+        return terms;
+    // The operations of one group share the launch; large ones follow one another, small ones run side by
+    // side on the CTAs that others leave free.
+    const double used = std::clamp(node.bytes / kBytesPerCta, 1.0, node.ctas);
+    const double turns = 1 + (c.calls - 1.0) * used / node.ctas;
+    terms.near *= turns;
+    terms.fill *= turns;
+    terms.transfer *= c.calls;
+    terms.copy *= c.calls;
+    return terms;
 }
 
 } // namespace echosim::nccl

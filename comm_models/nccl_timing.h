@@ -12,11 +12,19 @@ struct GroupTiming {
     FabricProfile fabric;
     double intra_scale = 1; // link bandwidth relative to the profile's
     double nvls_scale = 1;  // heads of this group relative to the eight of the fit
-    double hop_extra = 0;   // network latency above the profile's: NIC and switch levels
+    double memory_copy = 0; // GB/s of a copy within one GPU's memory
+    double hop_extra = 0;  // network latency above the profile's: switch levels, or half the WAN's round trip
+    double round_trip = 0; // us between sites; 0 = one site
+    double far_rate = 0;   // GB/s of the group's share of one node's network, for the hops of rings and trees
+    double all_pairs_rate = 0; // the same for traffic between all pairs
     Provenance provenance = Provenance::assumed;
 };
 
 GroupTiming group_timing(const Cluster& cluster, const GroupSystem& system, const ModelConstants& constants);
+
+// What a group of several nodes adds: the fabric of its time, rates and latencies of the hops between nodes.
+void add_network(const Cluster& cluster, const GroupSystem& system, const ModelConstants& constants,
+                 GroupTiming& timing);
 
 struct Choice {
     Algorithm algorithm = Algorithm::ring;
@@ -39,8 +47,8 @@ struct TimeTerms {
 // point-to-point transfers (all-to-all, gather, scatter, send/recv) take Algorithm::direct.
 TimeTerms node_time(const Collective& collective, const Choice& choice, const GroupSystem& system,
                     const GroupTiming& timing);
-double point_to_point_time(const Collective& collective, const GroupSystem& system,
-                           const GroupTiming& timing);
+TimeTerms point_to_point_time(const Collective& collective, const GroupSystem& system,
+                              const GroupTiming& timing);
 TimeTerms network_time(const Collective& collective, const Choice& choice, const GroupSystem& system,
                        const GroupTiming& timing);
 
