@@ -111,7 +111,8 @@ std::vector<Command> make_commands() {
               {"echosim collective reduce_scatter --cluster dgx-h100 --gpus 128 --stride 8 --bytes 160MiB "
                "--explain",
                "the gradients of one data-parallel group under TP=8: why this time"},
-              {"echosim collective all_reduce --cluster dgx-a100 --gpus 16 --measured nccl.log --plot ar.svg",
+              {"echosim collective all_reduce --cluster ndv4-a100-40g --gpus 16 --measured nccl.log --plot "
+               "ar.svg",
                "beside your own measurement, with a chart"},
               {"echosim collective all_reduce --cluster dgx-h100 --gpus 64 --algo ring --proto simple",
                "as with NCCL_ALGO and NCCL_PROTO"},
@@ -163,7 +164,7 @@ std::vector<CommandOption> make_options() {
          .value = "N",
          .help = "Number of GPUs of the job; default: the world size of the launch script, or one node for "
                  "a collective.",
-         .commands = {"simulate", "show", "collective"}},
+         .commands = {"simulate", "show", "collective", "calibrate"}},
         {.name = "--bytes",
          .value = "SIZES",
          .help =
@@ -182,7 +183,7 @@ std::vector<CommandOption> make_options() {
         {.name = "--nccl",
          .value = "VERSION",
          .help = "NCCL version such as 2.21, instead of the cluster's.",
-         .commands = {"collective"}},
+         .commands = {"collective", "calibrate"}},
         {.name = "--algo",
          .value = "ALGORITHM",
          .help =
@@ -203,7 +204,7 @@ std::vector<CommandOption> make_options() {
          .help = "Element type: float (default), half, bfloat16, fp8, int8, int32, int64.",
          .commands = {"collective"}},
         {.name = "--in-place",
-         .help = "What --explain, --concurrent and --csv tell is of the call in place.",
+         .help = "What --explain and --concurrent tell is of the call in place.",
          .commands = {"collective"}},
         {.name = "--buffers",
          .value = "KIND",

@@ -113,10 +113,10 @@ double parse_percent(const std::string& option, const std::string& text) {
     throw InputError(option, fmt::format("must be a percentage such as 10%, read \"{}\"", text));
 }
 
-std::vector<int> parse_rank_list(const std::string& text) {
+std::vector<int> parse_ranks_in_order(const std::string& option, const std::string& text,
+                                      const std::string& hint) {
     const auto wrong = [&](const std::string& part) {
-        return InputError("--timeline-ranks", fmt::format("\"{}\" is not a rank or a range of ranks", part),
-                          "write representative, all, or a list such as 0,8,16-23");
+        return InputError(option, fmt::format("\"{}\" is not a rank or a range of ranks", part), hint);
     };
     std::vector<int> ranks;
     std::size_t start = 0;
@@ -135,6 +135,12 @@ std::vector<int> parse_rank_list(const std::string& text) {
         if (ranks.size() > static_cast<std::size_t>(kMostGpus))
             throw wrong(part);
     }
+    return ranks;
+}
+
+std::vector<int> parse_rank_list(const std::string& text) {
+    std::vector<int> ranks = parse_ranks_in_order("--timeline-ranks", text,
+                                                  "write representative, all, or a list such as 0,8,16-23");
     std::sort(ranks.begin(), ranks.end());
     ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
     return ranks;

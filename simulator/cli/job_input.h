@@ -24,7 +24,10 @@ struct Overrides {
 // Throws InputError with every problem: no "=", unknown prefix (with suggestion), unknown key, wrong value.
 Overrides read_overrides(const std::vector<std::string>& settings);
 
-// "0,8,16-23" -> the ranks in ascending order, each once. Throws InputError.
+// "0,8,16-23" -> the ranks in the order written. Throws InputError that names the option.
+std::vector<int> parse_ranks_in_order(const std::string& option, const std::string& text,
+                                      const std::string& hint = "write a list such as 0,8,16-23");
+// The same for --timeline-ranks: in ascending order, each once.
 std::vector<int> parse_rank_list(const std::string& text);
 
 // A whole number in [low, high]; throws InputError that names the option.

@@ -93,10 +93,11 @@ namespace {
 // An output that is one of the command's inputs would destroy it.
 void refuse_to_overwrite_inputs(const Invocation& invocation) {
     std::vector<std::string> inputs = invocation.arguments;
-    for (const char* option : {"--cluster", "--data", "--calibration"})
+    for (const char* option :
+         {"--cluster", "--data", "--calibration", "--measured", "--concurrent", "--from"})
         if (const auto file = invocation.value(option))
             inputs.push_back(*file);
-    for (const char* option : {"--output", "--timeline"}) {
+    for (const char* option : {"--output", "--timeline", "--plot"}) {
         const auto file = invocation.value(option);
         for (const std::string& input : inputs) {
             std::error_code error;
