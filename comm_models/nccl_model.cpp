@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <fmt/core.h>
 #include <mutex>
 #include <shared_mutex>
 #include <unordered_map>
@@ -156,23 +157,50 @@ CommCost NcclModel::estimate(const Collective& c, const GroupGeometry& group) co
     return cost;
 }
 
+namespace {
+
+std::vector<CollectiveCandidate> candidates(const Collective& c, const GroupPlan& plan,
+                                            const CommCost& chosen) {
+    std::vector<CollectiveCandidate> result;
+    for (const TunerEntry& entry : plan.entries[static_cast<std::size_t>(c.kind)])
+        if (nccl::allowed(entry, plan.system, c))
+            result.push_back({entry.algorithm, entry.protocol, nccl::tuner_time(entry, plan.system, c),
+                              time_terms(c, {entry.algorithm, entry.protocol}, plan).total()});
+    std::sort(result.begin(), result.end(),
+              [](const auto& a, const auto& b) { return a.tuner_us < b.tuner_us; });
+    std::stable_partition(result.begin(), result.end(), [&](const CollectiveCandidate& candidate) {
+        return candidate.algorithm == chosen.algorithm && candidate.protocol == chosen.protocol;
+    });
+    return result;
+}
+
+std::vector<std::string> notes(const GroupPlan& plan) {
+    std::vector<std::string> result;
+    const GroupGeometry& group = plan.system.group;
+    if (group.min_ranks_per_node != group.max_ranks_per_node)
+        result.push_back(fmt::format("the nodes hold {} to {} ranks: NCCL counts with the fewest on all",
+                                     group.min_ranks_per_node, group.max_ranks_per_node));
+    if (plan.system.from_log)
+        result.emplace_back("channels and graphs are those of the log in the cluster file");
+    return result;
+}
+
+} // namespace
+
 CollectiveExplanation NcclModel::explain(const Collective& c, const GroupGeometry& group) const {
     CollectiveExplanation result;
     result.cost = estimate(c, group);
     if (group.ranks < 2 || c.bytes == 0)
         return result;
     const GroupPlan& plan = state_->plan_of(group);
+    result.notes = notes(plan);
     if (transport_cost(c, plan.system, plan.timing)) {
         result.terms.start = result.cost.latency * 1e6;
         result.terms.transfer = (result.cost.time - result.cost.latency) * 1e6;
         return result;
     }
     result.terms = time_terms(c, {result.cost.algorithm, result.cost.protocol}, plan);
-    for (const TunerEntry& entry : plan.entries[static_cast<std::size_t>(c.kind)])
-        result.candidates.push_back({entry.algorithm, entry.protocol, nccl::tuner_time(entry, plan.system, c),
-                                     time_terms(c, {entry.algorithm, entry.protocol}, plan).total()});
-    std::stable_sort(result.candidates.begin(), result.candidates.end(),
-                     [](const auto& a, const auto& b) { return a.tuner_us < b.tuner_us; });
+    result.candidates = candidates(c, plan, result.cost);
     return result;
 }
 

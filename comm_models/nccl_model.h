@@ -28,6 +28,7 @@ struct CollectiveExplanation {
     CommCost cost;
     nccl::TimeTerms terms;                       // their sum is cost.time
     std::vector<CollectiveCandidate> candidates; // the chosen one first
+    std::vector<std::string> notes;              // what is odd about this group: uneven nodes, a log's graphs
 };
 
 // The white-box model of NCCL for one cluster: which algorithm, protocol and channels NCCL chooses

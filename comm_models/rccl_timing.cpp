@@ -41,8 +41,11 @@ double hop(const GroupTiming& t, Protocol protocol) {
     return t.fabric.hop[static_cast<std::size_t>(protocol)] + t.hop_extra;
 }
 
+// All-reduces take as long out of place as in place (two nodes of MI300X).
 double copy_time(const Collective& c, const GroupSystem& s) {
-    return c.in_place ? 0 : static_cast<double>(c.bytes) / s.ranks / (rccl_timing().copy * kPerUs);
+    return c.in_place || c.kind == CollectiveKind::all_reduce
+               ? 0
+               : static_cast<double>(c.bytes) / s.ranks / (rccl_timing().copy * kPerUs);
 }
 
 TimeTerms ring(const Collective& c, Protocol protocol, const GroupSystem& s, const GroupTiming& t) {
