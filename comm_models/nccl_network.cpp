@@ -234,8 +234,8 @@ void add_network(const Cluster& cluster, const GroupSystem& s, const ModelConsta
                 t.fabric.hop[p] = earlier.hop[p];
         if (earlier.ll_rate_per_nic > 0)
             t.fabric.ll_rate_per_nic = earlier.ll_rate_per_nic;
-        if (earlier.amd_host_rate > 0 && s.amd_cpu)
-            each = std::min(each, earlier.amd_host_rate);
+        if (earlier.nic_rate > 0)
+            each = std::min(each, earlier.nic_rate);
     }
     t.far_rate = nics * each * s.group.ring_share;
     t.all_pairs_rate = nics * each * s.group.all_pairs_share;
