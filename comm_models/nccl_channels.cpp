@@ -19,6 +19,8 @@ constexpr double kKiB = 1024;
 constexpr double kCell = 32 * kKiB;
 constexpr double kLlBuffer = 512.0 * 8 * 8 * 16;
 constexpr double kLl128Buffer = 120.0 * 640 * 8 * 8;
+constexpr double kLlPerChannel = 16 * kKiB;
+constexpr int kLlByChannels = 229;
 constexpr double kMostParts = 32; // of a transfer within a node, in steps
 
 bool has_heads(Algorithm a) {
@@ -119,6 +121,18 @@ double chunk_of(const Collective& c, Algorithm algorithm, Protocol protocol, con
     return chunk;
 }
 
+double message_of(const Collective& c, const GroupSystem& s) {
+    return static_cast<double>(c.bytes) / (c.kind == CollectiveKind::send_recv ? 1 : s.ranks);
+}
+
+// Channels that a message starts with: the more peers share the pool, the fewer.
+int first_channels(const GroupSystem& s) {
+    int channels = std::max(1, s.p2p_per_peer);
+    while (1.0 * channels * s.ranks > s.p2p_pool && channels > 1)
+        channels /= 2;
+    return channels;
+}
+
 // Each peer gets parts of at least a fraction of a step and at most some steps, over as few channels as that
 // takes, and the more the fewer peers share the pool (src/enqueue.cc).
 Layout point_to_point(const Collective& c, const GroupSystem& s) {
@@ -126,11 +140,8 @@ Layout point_to_point(const Collective& c, const GroupSystem& s) {
     const double step = s.nodes > 1 ? s.p2p_net_chunk : (s.nvlink ? 512 : 128) * kKiB;
     const double least = s.nodes > 1 ? step / 2 : step / 8;
     const double most = s.nodes > 1 ? step : kMostParts * step;
-    const double message = static_cast<double>(c.bytes) / (pair ? 1 : s.ranks);
-    int start = std::max(1, s.p2p_per_peer);
-    while (1.0 * start * s.ranks > s.p2p_pool && start > 1)
-        start /= 2;
-    int channels = start;
+    const double message = message_of(c, s);
+    int channels = first_channels(s);
     double part = std::max(least, message / channels);
     while (part > most && channels <= s.p2p_per_peer / 2) {
         channels *= 2;
@@ -148,6 +159,16 @@ Layout point_to_point(const Collective& c, const GroupSystem& s) {
 }
 
 } // namespace
+
+Protocol point_to_point_protocol(const Collective& c, const GroupSystem& s) {
+    if (s.amd)
+        return Protocol::simple;
+    int channels = std::max(1, s.p2p_per_peer);
+    if (c.kind !=
+        CollectiveKind::send_recv) // one node of B200: 64 KiB of eight peers from 2.29, 16 KiB before
+        channels = s.version >= kLlByChannels ? first_channels(s) : 1;
+    return message_of(c, s) <= channels * kLlPerChannel ? Protocol::ll : Protocol::simple;
+}
 
 int registered_channels(const Collective& c, Algorithm algorithm, const GroupSystem& s) {
     if (c.buffers != Buffers::registered)

@@ -16,6 +16,9 @@ struct Layout {
 Layout layout_of(const Collective& collective, Algorithm algorithm, Protocol protocol,
                  const GroupSystem& system);
 
+// Transfers between pairs go by LL while a message has at most 16 KiB for each of its channels.
+Protocol point_to_point_protocol(const Collective& collective, const GroupSystem& system);
+
 // CTAs of a call whose buffers are registered with the communicator, where that makes a difference; else 0.
 int registered_channels(const Collective& collective, Algorithm algorithm, const GroupSystem& system);
 

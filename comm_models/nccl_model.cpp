@@ -113,6 +113,7 @@ struct NcclModel::State {
         const auto& entries = plan.entries[static_cast<std::size_t>(c.kind)];
         if (entries.empty()) {
             cost.algorithm = Algorithm::direct;
+            cost.protocol = nccl::point_to_point_protocol(c, plan.system);
         } else {
             const TunerEntry& entry = nccl::choose(entries, plan.system, c);
             cost.algorithm = entry.algorithm;

@@ -138,6 +138,17 @@ TEST(NcclChannels, Pair) {
               4);
 }
 
+// Four channels from 2.30: LL to 64 KiB; all-to-all of eight starts with four of 32: 64 KiB a peer.
+TEST(NcclChannels, ProtocolOfPairs) {
+    const GroupSystem pair = system_of("h100-sxm", 2, 1);
+    EXPECT_EQ(point_to_point_protocol(call(CollectiveKind::send_recv, 64 * kKiB), pair), Protocol::ll);
+    EXPECT_EQ(point_to_point_protocol(call(CollectiveKind::send_recv, 64 * kKiB + 1), pair),
+              Protocol::simple);
+    const GroupSystem node = system_of("h100-sxm", 1, 8);
+    EXPECT_EQ(point_to_point_protocol(call(kAllToAll, 8 * 64 * kKiB), node), Protocol::ll);
+    EXPECT_EQ(point_to_point_protocol(call(kAllToAll, 8 * 128 * kKiB), node), Protocol::simple);
+}
+
 Volumes on(const GroupSystem& s, CollectiveKind kind, Algorithm algorithm, double bytes) {
     return volumes(call(kind, bytes), algorithm, s);
 }

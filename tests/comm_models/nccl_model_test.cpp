@@ -234,8 +234,8 @@ TEST(NcclModel, OutOfPlaceCostsACopy) {
     const GroupGeometry group = group_on(cluster, 1, 8);
     const CommCost in = model->estimate({.kind = kGather, .bytes = 512 * kMiB, .in_place = true}, group);
     const CommCost out = model->estimate({.kind = kGather, .bytes = 512 * kMiB, .in_place = false}, group);
-    // 64 MiB of the rank's own part at 960 GB/s: 70 us.
-    EXPECT_NEAR((out.time - in.time) * 1e6, 70, 3);
+    // 64 MiB of the rank's own part at some 930 GB/s: 72 us.
+    EXPECT_NEAR((out.time - in.time) * 1e6, 72, 5);
     EXPECT_GT(out.hbm_bytes, in.hbm_bytes);
 }
 
@@ -303,10 +303,10 @@ TEST(NcclModel, Provenance) {
     Cluster h800 = cluster_of("h800-sxm");
     h800.node.nvlink = {200e9, 8, true};
     EXPECT_EQ(of(h800, 1, 8), Provenance::catalogue);
-    Cluster efa = cluster_of("h100-sxm");
-    efa.fabric.kind = FabricKind::efa;
-    EXPECT_EQ(of(efa, 2, 8), Provenance::assumed);
-    EXPECT_EQ(of(efa, 1, 8), Provenance::fitted);
+    Cluster slingshot = cluster_of("h100-sxm");
+    slingshot.fabric.kind = FabricKind::slingshot;
+    EXPECT_EQ(of(slingshot, 2, 8), Provenance::assumed);
+    EXPECT_EQ(of(slingshot, 1, 8), Provenance::fitted);
 }
 
 TEST(NcclModel, ThreadsAgree) {
@@ -326,6 +326,81 @@ TEST(NcclModel, ThreadsAgree) {
         thread.join();
     for (const double result : results)
         EXPECT_EQ(result, total());
+}
+
+// Eight MI300X (hisohara/ai-scripts) and two nodes of them over RoCE (OCI), all_reduce, us: what the form was
+// fitted to, and the reason why all else of AMD is assumed.
+TEST(RcclModel, MeasuredPointsOfMi300x) {
+    Cluster cluster = cluster_of("mi300x");
+    cluster.node.cpu = "amd-genoa";
+    cluster.fabric.kind = FabricKind::roce;
+    const std::pair<Bytes, double> node[] = {{4 * kKiB, 13.72},  {64 * kKiB, 14.25}, {kMiB, 28.39},
+                                             {16 * kMiB, 149.9}, {64 * kMiB, 432.5}, {1024 * kMiB, 5990.7}};
+    for (const auto& [bytes, us] : node)
+        EXPECT_NEAR(microseconds(cluster, 1, 8, kReduce, bytes), us, 0.04 * us) << bytes;
+    const std::pair<Bytes, double> two[] = {{1024 * kMiB, 5753}, {8192 * kMiB, 45110}};
+    for (const auto& [bytes, us] : two)
+        EXPECT_NEAR(microseconds(cluster, 2, 8, kReduce, bytes), us, 0.03 * us) << bytes;
+    // Gathers go directly: seven links of 45 GB/s carry 1/8 each: busbw 310 of eight GPUs, 48 of a pair.
+    const auto model = std::make_unique<NcclModel>(cluster);
+    const auto busbw = [&](int ranks) {
+        return model->estimate({.kind = kGather, .bytes = 8192 * kMiB}, group_on(cluster, 1, ranks))
+                   .bus_bandwidth *
+               1e-9;
+    };
+    EXPECT_NEAR(busbw(8), 310, 10);
+    EXPECT_NEAR(busbw(2), 48, 1);
+}
+
+TEST(NcclModel, FollowsTheEnvironment) {
+    const Cluster cluster = cluster_of("h100-sxm");
+    const auto algorithm = [&](const char* name, const char* value) {
+        NcclOptions options;
+        options.environment = {{name, value}};
+        return std::make_unique<NcclModel>(cluster, options)
+            ->estimate({.bytes = 256 * kMiB}, group_on(cluster, 1, 8))
+            .algorithm;
+    };
+    EXPECT_EQ(algorithm("NCCL_DEBUG", "INFO"), Algorithm::nvls);
+    EXPECT_EQ(algorithm("NCCL_NVLS_ENABLE", "0"), Algorithm::ring);
+    EXPECT_EQ(algorithm("NCCL_ALGO", "allreduce:tree"), Algorithm::tree);
+    NcclOptions misspelt;
+    misspelt.environment = {{"NCCL_NVLS_ENABEL", "0"}};
+    EXPECT_EQ(std::make_unique<NcclModel>(cluster, misspelt)->warnings().size(), 1U);
+}
+
+// Without peer-to-peer the GPUs of a node have PCIe alone.
+TEST(NcclModel, WithoutPeerToPeer) {
+    const Cluster cluster = cluster_of("h100-sxm");
+    NcclOptions options;
+    options.environment = {{"NCCL_P2P_DISABLE", "1"}};
+    const auto model = std::make_unique<NcclModel>(cluster, options);
+    const CommCost cost = model->estimate({.bytes = 256 * kMiB}, group_on(cluster, 1, 8));
+    EXPECT_LT(cost.bus_bandwidth, 40e9);
+    EXPECT_GT(cost.pcie_bytes, 0);
+}
+
+TEST(NcclModel, SaysWhatIsOddAboutAGroup) {
+    const Cluster cluster = cluster_of("h100-sxm");
+    const auto model = std::make_unique<NcclModel>(cluster);
+    const std::vector<int> uneven = {0, 1, 2, 3, 4, 8, 9};
+    const CollectiveExplanation e = model->explain({.bytes = 64 * kMiB}, geometry_of(uneven, cluster));
+    ASSERT_EQ(e.notes.size(), 1U);
+    EXPECT_NE(e.notes[0].find("2 to 5 ranks"), std::string::npos);
+    EXPECT_TRUE(model->explain({.bytes = 64 * kMiB}, group_on(cluster, 2, 8)).notes.empty());
+}
+
+// The chosen one first, then by the tuner's estimate; the parts of the time are the time.
+TEST(NcclModel, Explains) {
+    const Cluster cluster = cluster_of("h100-sxm");
+    const auto model = std::make_unique<NcclModel>(cluster);
+    const CollectiveExplanation e = model->explain({.bytes = 64 * kMiB}, group_on(cluster, 1, 8));
+    ASSERT_GE(e.candidates.size(), 7U);
+    EXPECT_EQ(e.candidates[0].algorithm, Algorithm::nvls);
+    EXPECT_NEAR(e.candidates[0].time_us, e.cost.time * 1e6, 1e-9);
+    EXPECT_NEAR(e.terms.total(), e.cost.time * 1e6, 1e-9);
+    for (std::size_t i = 2; i < e.candidates.size(); ++i)
+        EXPECT_GE(e.candidates[i].tuner_us, e.candidates[i - 1].tuner_us);
 }
 
 TEST(NcclModel, RefusesAWrongVersion) {
