@@ -7,127 +7,206 @@
 namespace echosim {
 namespace {
 
-// Transfers that run at the same time, `count` times one set after the other. `passes`: how often each of
-// them happens in all, where that is counted with this set.
-struct TransferSet {
-    double count = 1;
-    double passes = 1;
-    std::vector<Transfer> transfers;
+// The slowest transfer of a set, and how many of the set share its busiest link.
+struct Slowest {
+    Seconds time = 0;
+    Seconds latency = 0;
+    int flows = 1;
 };
 
-void add_ring_sets(const ScheduledCollective& collective, const GroupOrder& group,
-                   std::vector<TransferSet>& sets) {
+// Transfers that run at the same time, and what they put on each link.
+class TransferSet {
+  public:
+    explicit TransferSet(FabricLinks& fabric) : fabric_(&fabric) {}
+
+    void add(const LaneHop& hop, double bytes) {
+        path_.clear();
+        path_of(hop, *fabric_, path_);
+        for (const LinkId link : path_) {
+            load_[link].bytes += bytes;
+            ++load_[link].flows;
+        }
+        hops_.push_back(hop);
+    }
+    Slowest time_of(const LaneHop& hop) const {
+        path_.clear();
+        path_of(hop, *fabric_, path_);
+        Slowest result;
+        Seconds busy = 0;
+        for (const LinkId link : path_) {
+            const Load& load = load_.at(link);
+            const Seconds time = load.bytes / fabric_->link(link).capacity;
+            result.latency += fabric_->link(link).latency;
+            if (time > busy)
+                result.flows = load.flows;
+            busy = std::max(busy, time);
+        }
+        result.time = result.latency + busy;
+        return result;
+    }
+    Slowest slowest() const {
+        Slowest result;
+        for (const LaneHop& hop : hops_)
+            if (const Slowest one = time_of(hop); one.time > result.time)
+                result = one;
+        return result;
+    }
+
+  private:
+    struct Load {
+        double bytes = 0;
+        int flows = 0;
+    };
+    FabricLinks* fabric_;
+    std::vector<LaneHop> hops_;
+    std::unordered_map<LinkId, Load> load_;
+    mutable std::vector<LinkId> path_;
+};
+
+// `count` times the set, one after the other.
+void repeat(const TransferSet& set, double count, FlowTime& total) {
+    if (count <= 0)
+        return;
+    const Slowest one = set.slowest();
+    total.time += count * one.time;
+    total.latency += count * one.latency;
+    total.flows = std::max(total.flows, one.flows);
+}
+
+FlowTime ring_time(const ScheduledCollective& collective, const GroupOrder& group, FabricLinks& fabric) {
     const auto n = static_cast<double>(group.ranks.size());
     const Pieces shard = pieces_of(collective.bytes / static_cast<double>(group.lanes) / n, collective.chunk);
-    TransferSet step;
-    for (std::size_t lane = 0; lane < group.lanes; ++lane)
-        for (const LaneHop& hop : ring_hops(group, lane))
-            step.transfers.push_back({hop, shard.chunk});
-    TransferSet rest = step;
-    for (Transfer& transfer : rest.transfers)
-        transfer.bytes = shard.size(shard.count - 1);
     const double steps = ring_steps(collective.kind, static_cast<int>(group.ranks.size()));
-    step.count = step.passes = steps * (shard.count - 1);
-    rest.count = rest.passes = steps;
-    sets.push_back(std::move(step));
-    sets.push_back(std::move(rest));
+    FlowTime result;
+    for (const bool last : {false, true}) { // the last block is shorter
+        TransferSet set(fabric);
+        for (std::size_t lane = 0; lane < group.lanes; ++lane)
+            for (const LaneHop& hop : ring_hops(group, lane))
+                set.add(hop, shard.size(last ? shard.count - 1 : 0));
+        repeat(set, last ? steps : steps * (shard.count - 1), result);
+    }
+    return result;
 }
 
-void add_tree_sets(const ScheduledCollective& collective, const GroupOrder& group,
-                   std::vector<TransferSet>& sets) {
-    const std::vector<RankTree> trees = rank_trees(group);
-    const Pieces pieces = pieces_of(collective.bytes / static_cast<double>(trees.size()), collective.chunk);
-    TransferSet up;
-    TransferSet down;
-    int depth = 0;
-    for (const RankTree& tree : trees) {
-        depth = std::max(depth, tree.depth);
-        for (std::size_t i = 0; i < tree.ranks.size(); ++i) {
-            if (tree.parent[i] < 0)
-                continue;
-            const int above = tree.ranks[static_cast<std::size_t>(tree.parent[i])];
-            up.transfers.push_back({{tree.ranks[i], -1, above}, pieces.chunk});
-            down.transfers.push_back({{above, -1, tree.ranks[i]}, pieces.chunk});
+LaneHop to_parent(const RankTree& tree, std::size_t node) {
+    return {tree.ranks[node], -1, tree.ranks[static_cast<std::size_t>(tree.parent[node])]};
+}
+
+LaneHop from_parent(const RankTree& tree, std::size_t node) {
+    const LaneHop hop = to_parent(tree, node);
+    return {hop.to, -1, hop.from};
+}
+
+// Of each node: steps to the root, and from the farthest rank below it.
+struct Levels {
+    std::vector<std::size_t> depth;
+    std::vector<std::size_t> height;
+};
+
+Levels levels_of(const RankTree& tree) {
+    Levels levels{std::vector<std::size_t>(tree.ranks.size()), std::vector<std::size_t>(tree.ranks.size())};
+    for (std::size_t rank = 0; rank < tree.ranks.size(); ++rank)
+        for (std::size_t node = rank; tree.parent[node] >= 0;) {
+            node = static_cast<std::size_t>(tree.parent[node]);
+            levels.height[node] = std::max(levels.height[node], ++levels.depth[rank]);
         }
-    }
-    TransferSet both = up;
-    both.transfers.insert(both.transfers.end(), down.transfers.begin(), down.transfers.end());
-    up.count = down.count = depth;
-    up.passes = down.passes = pieces.bytes / pieces.chunk; // the last chunk is shorter
-    both.count = up.passes - 1;
-    both.passes = 0;
-    sets = {std::move(up), std::move(both), std::move(down)};
+    return levels;
 }
 
-void add_round_sets(const ScheduledCollective& collective, const GroupOrder& group, const Cluster& cluster,
-                    std::vector<TransferSet>& sets) {
-    const int n = static_cast<int>(group.ranks.size());
-    const int together = collective.in_flight > 0 ? collective.in_flight : n;
-    for (int first = 1; first < n; first += together) {
-        TransferSet set;
-        for (int round = first; round < std::min(n, first + together); ++round)
-            for (int i = 0; i < n; ++i) {
-                const int to = group.ranks[static_cast<std::size_t>(round_peer(group, i, round, 1))];
-                set.transfers.push_back(
-                    {pair_hop(group, group.ranks[static_cast<std::size_t>(i)], to, cluster),
-                     collective.bytes / n});
-            }
-        sets.push_back(std::move(set));
-    }
-}
+// The transfers of all trees: upwards[h] from nodes of height <= h, which send while the first chunk passes
+// that height; downwards[d] to nodes of depth > d, which still receive while the last chunk passes that
+// depth; and all of them.
+struct TreeSets {
+    std::vector<TransferSet> upwards;
+    std::vector<TransferSet> downwards;
+    TransferSet all;
+};
 
-std::vector<TransferSet> sets_of(const ScheduledCollective& collective, const Cluster& cluster) {
-    const GroupOrder group = group_order(collective.ranks, cluster);
-    std::vector<TransferSet> sets;
-    switch (flow_kind(collective)) {
-    case FlowKind::ring:
-        add_ring_sets(collective, group, sets);
-        break;
-    case FlowKind::tree:
-        add_tree_sets(collective, group, sets);
-        break;
-    case FlowKind::all_to_all:
-        add_round_sets(collective, group, cluster, sets);
-        break;
-    case FlowKind::message: {
-        const Pieces pieces = pieces_of(collective.bytes, collective.chunk);
-        TransferSet message;
-        message.count = message.passes = pieces.bytes / pieces.chunk;
-        message.transfers.push_back({{collective.ranks[0], -1, collective.ranks[1]}, pieces.chunk});
-        sets.push_back(std::move(message));
-        break;
-    }
+TreeSets tree_sets(const std::vector<RankTree>& trees, double chunk, FabricLinks& fabric) {
+    TreeSets sets{{}, {}, TransferSet(fabric)};
+    std::size_t depth = 0;
+    for (const RankTree& tree : trees)
+        depth = std::max(depth, static_cast<std::size_t>(tree.depth));
+    sets.upwards.assign(depth, TransferSet(fabric));
+    sets.downwards.assign(depth, TransferSet(fabric));
+    for (const RankTree& tree : trees) {
+        const Levels levels = levels_of(tree);
+        for (std::size_t node = 0; node < tree.ranks.size(); ++node) {
+            if (tree.parent[node] < 0)
+                continue;
+            for (std::size_t height = levels.height[node]; height < depth; ++height)
+                sets.upwards[height].add(to_parent(tree, node), chunk);
+            for (std::size_t above = 0; above < levels.depth[node]; ++above)
+                sets.downwards[above].add(from_parent(tree, node), chunk);
+            sets.all.add(to_parent(tree, node), chunk);
+            sets.all.add(from_parent(tree, node), chunk);
+        }
     }
     return sets;
 }
 
-using Load = std::unordered_map<LinkId, double>;
-
-// Latency and time of the transfer of the set that ends last; adds the bytes of all its repetitions to
-// `total`.
-FlowTime time_of(const TransferSet& set, FabricLinks& fabric, Load& total) {
-    std::vector<std::vector<LinkId>> paths(set.transfers.size());
-    Load load;
-    for (std::size_t i = 0; i < paths.size(); ++i) {
-        const Transfer& transfer = set.transfers[i];
-        path_of(transfer.hop, fabric, paths[i]);
-        for (const LinkId link : paths[i])
-            load[link] += transfer.bytes;
-    }
-    FlowTime slowest;
-    for (const std::vector<LinkId>& path : paths) {
-        Seconds latency = 0;
-        Seconds busy = 0;
-        for (const LinkId link : path) {
-            latency += fabric.link(link).latency;
-            busy = std::max(busy, load[link] / fabric.link(link).capacity);
+// A chunk from the farthest rank to the root and back.
+FlowTime passage(const RankTree& tree, const TreeSets& sets) {
+    const Levels levels = levels_of(tree);
+    FlowTime rise;
+    FlowTime fall;
+    for (std::size_t rank = 0; rank < tree.ranks.size(); ++rank) {
+        FlowTime up;
+        FlowTime down;
+        for (std::size_t node = rank; tree.parent[node] >= 0;
+             node = static_cast<std::size_t>(tree.parent[node])) {
+            const Slowest there = sets.upwards[levels.height[node]].time_of(to_parent(tree, node));
+            const Slowest back = sets.downwards[levels.depth[node] - 1].time_of(from_parent(tree, node));
+            up.time += there.time;
+            up.latency += there.latency;
+            down.time += back.time;
+            down.latency += back.latency;
         }
-        if (latency + busy > slowest.time)
-            slowest = {latency + busy, latency, {}};
+        rise = up.time > rise.time ? up : rise;
+        fall = down.time > fall.time ? down : fall;
     }
-    for (const auto& [link, bytes] : load)
-        total[link] += set.passes * bytes;
-    return slowest;
+    return {rise.time + fall.time, rise.latency + fall.latency, 1};
+}
+
+FlowTime tree_time(const ScheduledCollective& collective, const GroupOrder& group, FabricLinks& fabric) {
+    const std::vector<RankTree> trees = rank_trees(group);
+    const Pieces pieces = pieces_of(collective.bytes / static_cast<double>(trees.size()), collective.chunk);
+    const TreeSets sets = tree_sets(trees, pieces.chunk, fabric);
+    FlowTime result;
+    for (const RankTree& tree : trees)
+        if (const FlowTime one = passage(tree, sets); one.time > result.time)
+            result = one;
+    repeat(sets.all, pieces.bytes / pieces.chunk - 1, result); // the last chunk is shorter
+    return result;
+}
+
+FlowTime all_to_all_time(const ScheduledCollective& collective, const GroupOrder& group,
+                         FabricLinks& fabric) {
+    const int n = static_cast<int>(group.ranks.size());
+    const int together = collective.in_flight > 0 ? collective.in_flight : n;
+    FlowTime result;
+    for (int first = 1; first < n; first += together) {
+        TransferSet set(fabric);
+        for (int round = first; round < std::min(n, first + together); ++round)
+            for (int i = 0; i < n; ++i) {
+                const int to = group.ranks[static_cast<std::size_t>(round_peer(group, i, round, 1))];
+                set.add(pair_hop(group, group.ranks[static_cast<std::size_t>(i)], to, fabric.cluster()),
+                        collective.bytes / n);
+            }
+        repeat(set, 1, result);
+    }
+    return result;
+}
+
+FlowTime message_time(const ScheduledCollective& collective, FabricLinks& fabric) {
+    const Pieces pieces = pieces_of(collective.bytes, collective.chunk);
+    FlowTime result;
+    for (const bool last : {false, true}) {
+        TransferSet set(fabric);
+        set.add({collective.ranks[0], -1, collective.ranks[1]}, pieces.size(last ? pieces.count - 1 : 0));
+        repeat(set, last ? 1 : pieces.count - 1, result);
+    }
+    return result;
 }
 
 } // namespace
@@ -139,18 +218,18 @@ void path_of(const LaneHop& hop, FabricLinks& fabric, std::vector<LinkId>& links
 }
 
 FlowTime flow_time(const ScheduledCollective& collective, FabricLinks& fabric) {
-    FlowTime result;
-    Load total;
-    for (const TransferSet& set : sets_of(collective, fabric.cluster())) {
-        const FlowTime one = time_of(set, fabric, total);
-        result.time += set.count * one.time;
-        result.latency += set.count * one.latency;
+    const GroupOrder group = group_order(collective.ranks, fabric.cluster());
+    switch (flow_kind(collective)) {
+    case FlowKind::ring:
+        return ring_time(collective, group, fabric);
+    case FlowKind::tree:
+        return tree_time(collective, group, fabric);
+    case FlowKind::all_to_all:
+        return all_to_all_time(collective, group, fabric);
+    case FlowKind::message:
+        break;
     }
-    for (const auto& [link, bytes] : total)
-        result.traffic.push_back({link, bytes});
-    std::sort(result.traffic.begin(), result.traffic.end(),
-              [](const LinkBytes& a, const LinkBytes& b) { return a.link < b.link; });
-    return result;
+    return message_time(collective, fabric);
 }
 
 } // namespace echosim

@@ -2,7 +2,6 @@
 #pragma once
 #include "comm_models/fabric.h"
 #include "comm_models/schedule.h"
-#include "comm_models/traffic.h"
 
 // Time of a collective alone at flow level: the chunk schedules of schedule.h as closed forms, with the
 // latency and capacity of the links and nothing of NCCL's protocols. One set of transfers that run at the
@@ -13,8 +12,10 @@
 //
 // and the sets of a schedule follow each other:
 //
-//   ring            steps x blocks of one set: every rank sends one chunk on every ring
-//   tree, K chunks  depth x t(up) + (K - 1) x t(up and down) + depth x t(down); depth = steps to the root
+//   ring            steps x blocks of one set: every rank sends one chunk on every lane
+//   tree, K chunks  one chunk to the root and back, and (K - 1) x t(all ups and downs). While the first chunk
+//   rises only
+//                   the ranks below it send, while the last one falls only those below it receive
 //   all_to_all      ceil((n - 1) / in_flight) sets of rounds
 //   send_recv       one set a chunk
 //
@@ -24,8 +25,8 @@ namespace echosim {
 
 struct FlowTime {
     Seconds time = 0;
-    Seconds latency = 0;            // the part of it that more bandwidth would not shorten
-    std::vector<LinkBytes> traffic; // ascending, one entry a link
+    Seconds latency = 0; // the part of it that more bandwidth would not shorten
+    int flows = 1;       // at once on the busiest link: the weight when others share it
 };
 
 // Appends the links that a hop crosses, those to its relay first.
