@@ -53,7 +53,7 @@ class LogReader {
         if (line.size() > nccl_text::kMostOfALine)
             ++cut_lines_;
         nccl_text::split_words(line, buffer_, words_);
-        if (words_.empty())
+        if (words_.empty() || !may_matter())
             return;
         if (read_rows() || read_rank() || read_header())
             return;
@@ -71,6 +71,18 @@ class LogReader {
     int first_header() const { return first_header_; }
 
   private:
+    // Most lines of a long log are of other programs: one look at the words tells.
+    bool may_matter() const {
+        return std::ranges::any_of(words_, [](std::string_view word) {
+            if (word.size() < 3)
+                return false;
+            const char c = word[0] == '#' ? word[1] : word[0];
+            return std::string_view("RstcionAbNnfhdu").find(c) != std::string_view::npos ||
+                   word.find("NCCL") != std::string_view::npos ||
+                   word.find("_perf") != std::string_view::npos;
+        });
+    }
+
     // Rows: size, count, element type, then the columns; several processes may share a line.
     bool read_rows() {
         bool found = false;

@@ -2,6 +2,7 @@
 #include "comm_models/nccl_tests_text.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <fmt/format.h>
@@ -15,9 +16,18 @@ bool is_digit(char c) {
     return c >= '0' && c <= '9';
 }
 
+constexpr std::array<bool, 256> make_separators() {
+    std::array<bool, 256> table{};
+    for (std::size_t c = 0; c <= ' '; ++c)
+        table[c] = true;
+    for (const unsigned char c : {'|', '`', '"', ',', '\x7f'})
+        table[c] = true;
+    return table;
+}
+constexpr std::array<bool, 256> kSeparators = make_separators();
+
 bool separates(char c) {
-    return static_cast<unsigned char>(c) <= ' ' || c == '|' || c == '`' || c == '"' || c == ',' ||
-           c == '\x7f';
+    return kSeparators[static_cast<unsigned char>(c)];
 }
 
 // Past the ANSI code that begins at `at`: ESC [ digits letter, or ESC and one more character.
@@ -31,6 +41,16 @@ std::size_t after_escape(std::string_view line, std::size_t at) {
     return i;
 }
 
+void without_escapes(std::string_view line, std::string& buffer) {
+    buffer.clear();
+    for (std::size_t i = 0; i < line.size();) {
+        if (line[i] == kEscape)
+            i = after_escape(line, i);
+        else
+            buffer.push_back(line[i++]);
+    }
+}
+
 struct Dtype {
     std::string_view name;
     double bytes;
@@ -41,6 +61,8 @@ constexpr Dtype kDtypes[] = {{"float", 4},  {"half", 2},    {"bfloat16", 2}, {"d
                              {"int", 4},    {"float16", 2}, {"float32", 4}};
 
 const Dtype* dtype_of(std::string_view word) {
+    if (word.empty() || std::string_view("fhbdiuc").find(word[0]) == std::string_view::npos)
+        return nullptr;
     const auto* const found = std::ranges::find(kDtypes, word, &Dtype::name);
     return found == std::end(kDtypes) ? nullptr : found;
 }
@@ -48,17 +70,12 @@ const Dtype* dtype_of(std::string_view word) {
 } // namespace
 
 void split_words(std::string_view line, std::string& buffer, std::vector<std::string_view>& words) {
-    line = line.substr(0, kMostOfALine);
-    buffer.clear();
-    for (std::size_t i = 0; i < line.size();) {
-        if (line[i] == kEscape) {
-            i = after_escape(line, i);
-            continue;
-        }
-        buffer.push_back(line[i++]);
+    std::string_view text = line.substr(0, kMostOfALine);
+    if (text.find(kEscape) != std::string_view::npos) {
+        without_escapes(text, buffer);
+        text = buffer;
     }
     words.clear();
-    const std::string_view text = buffer;
     for (std::size_t i = 0; i < text.size();) {
         while (i < text.size() && separates(text[i]))
             ++i;

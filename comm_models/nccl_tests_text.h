@@ -15,7 +15,7 @@ namespace echosim::nccl_text {
 constexpr std::size_t kMostOfALine = 16384;
 
 // Words between blanks, control characters, commas and the bars of a Markdown table; without ANSI codes,
-// quotes and backticks. They point into `buffer`, which holds the cleaned line.
+// quotes and backticks. They point into `line`, or into `buffer` where codes had to be taken out.
 void split_words(std::string_view line, std::string& buffer, std::vector<std::string_view>& words);
 
 // nullopt when the word is no number of this kind, or something follows the number.

@@ -62,17 +62,50 @@ bool is_left_alone(const CollectiveTables& data, const Fold& fold, std::size_t t
     return true;
 }
 
-Constants fit_without(const CollectiveTables& data, const Fold& fold) {
-    std::vector<bool> use(data.tables.size(), true);
-    for (const std::size_t t : fold.tables)
-        use[t] = false;
+Constants fitted(const CollectiveTables& data, const std::vector<bool>& use,
+                 const nccl::ModelConstants& start) {
     const nccl::CalibrationData samples = calibration_data(data, use);
     if (samples.samples.empty())
-        return nccl::load_constants({});
-    const nccl::ModelConstants& start = nccl::preset_constants();
+        return std::make_shared<const nccl::ModelConstants>(start);
     return std::make_shared<const nccl::ModelConstants>(
         nccl::with_calibration(start, nccl::calibrate(samples, start).constants));
 }
+
+// The constants of a fold. A link is fitted to tables of one node, a network then to tables on it with the
+// links fixed (calibrate.cpp), so a fold of one node needs the tables of its architecture only, and one of
+// several nodes the links of all and the other tables of its network. Every fit starts from figures of data
+// sheets, not from the presets, which saw the tables that are left out.
+class CrossFits {
+  public:
+    explicit CrossFits(const CollectiveTables& data) : data_(data), derived_(nccl::derived_constants()) {
+        links_ = fitted(data, where([](const CollectiveTable& t) { return t.nodes == 1; }), derived_);
+    }
+
+    Constants without(const Fold& fold) const {
+        const CollectiveTable& left_out = data_.tables[fold.tables[0]];
+        const bool one_node = left_out.nodes == 1;
+        const std::size_t arch = nccl::tuning_arch(left_out.cluster.gpu.arch);
+        std::vector<bool> use = where([&](const CollectiveTable& t) {
+            return one_node ? t.nodes == 1 && nccl::tuning_arch(t.cluster.gpu.arch) == arch
+                            : t.nodes > 1 && t.cluster.fabric.kind == left_out.cluster.fabric.kind;
+        });
+        for (const std::size_t t : fold.tables)
+            use[t] = false;
+        return fitted(data_, use, one_node ? derived_ : *links_);
+    }
+
+  private:
+    template <class Wanted> std::vector<bool> where(const Wanted& wanted) const {
+        std::vector<bool> use(data_.tables.size());
+        for (std::size_t t = 0; t < use.size(); ++t)
+            use[t] = data_.tables[t].skipped.empty() && wanted(data_.tables[t]);
+        return use;
+    }
+
+    const CollectiveTables& data_;
+    nccl::ModelConstants derived_;
+    Constants links_;
+};
 
 std::string choice_text(const CommCost& cost) {
     return fmt::format("{} {}", to_string(cost.algorithm), to_string(cost.protocol));
@@ -160,9 +193,10 @@ ValidationReport empty_report(const CollectiveTables& data) {
     return report;
 }
 
-void predict_fold(const CollectiveTables& data, const Fold& fold, const Predictor& predictor) {
+void predict_fold(const CollectiveTables& data, const CrossFits& fits, const Fold& fold,
+                  const Predictor& predictor) {
     try {
-        const Constants constants = fit_without(data, fold);
+        const Constants constants = fits.without(fold);
         for (const std::size_t t : fold.tables)
             predictor.predict(t, constants, is_left_alone(data, fold, t));
     } catch (const InputError& error) {
@@ -181,8 +215,9 @@ ValidationReport validate_collectives(const std::string& data_path,
     const Predictor predictor(data, report);
     if (options.cross) {
         const std::vector<Fold> folds = folds_of(data);
+        const CrossFits fits(data);
         for_each_index(folds.size(), options.threads,
-                       [&](std::size_t i) { predict_fold(data, folds[i], predictor); });
+                       [&](std::size_t i) { predict_fold(data, fits, folds[i], predictor); });
         return report;
     }
     for_each_index(data.tables.size(), options.threads, [&](std::size_t t) {
