@@ -289,11 +289,6 @@ struct Touched {
     std::vector<std::size_t> links, fabrics;
 };
 
-void mark(std::vector<std::size_t>& list, std::size_t index) {
-    if (std::ranges::find(list, index) == list.end())
-        list.push_back(index);
-}
-
 // A GPU that only has its architecture's profile gets one of its own, or its times would become those of the
 // other GPU.
 void add_own_profiles(const CalibrationData& data, const Samples& samples, ModelConstants& constants) {
@@ -336,7 +331,7 @@ void fit_links(const Samples& samples, ModelConstants& constants, std::vector<st
             unknowns.push_back({c.value, c.width});
         Fit(samples, std::move(list), std::move(unknowns), constants).run();
         link.fitted = true;
-        mark(touched, index);
+        touched.push_back(index);
     }
 }
 
@@ -352,7 +347,7 @@ void fit_fabrics(const Samples& samples, ModelConstants& constants, std::vector<
             unknowns.push_back({value, kFabricWidth});
         Fit(samples, std::move(list), std::move(unknowns), constants).run();
         fabric.fitted = true;
-        mark(touched, index);
+        touched.push_back(index);
     }
 }
 

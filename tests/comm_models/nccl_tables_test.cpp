@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "clusters.h"
+#include "comm_models/calibrate.h"
+#include "comm_models/log_samples.h"
 #include "comm_models/nccl_model.h"
 
 #include <algorithm>
@@ -54,8 +56,9 @@ Table table_of(const Json& t) {
     const double gbits = t.at("nic_gbits").is_null() ? 200 : t.at("nic_gbits").get<double>();
     table.cluster = test::cluster_of(gpu, t.at("gpus_per_node"), nics, gbits);
     table.cluster.fabric.kind = fabric_of(t.at("fabric"));
-    if (t.at("nccl_version").is_string())
-        table.cluster.nccl = t.at("nccl_version");
+    table.cluster.nccl = t.at("nccl_version").is_string()
+                             ? t.at("nccl_version").get<std::string>()
+                             : std::string(nccl::likely_nccl(table.cluster.gpu.arch));
     const int nodes = t.at("nodes");
     table.geometry = test::group_on(table.cluster, nodes, t.at("gpus").get<int>() / nodes);
     table.model = std::make_unique<NcclModel>(table.cluster);
@@ -114,9 +117,52 @@ TEST(NcclTablesData, ErrorsStayWithinTheirBands) {
                     std::string(to_string(worst[i]->kind)).c_str(), 100 * worst[i]->mean());
     ASSERT_GT(groups["NVLink node"].size(), 1000U);
     ASSERT_GT(groups["InfiniBand and RoCE"].size(), 100U);
-    EXPECT_LE(mean["NVLink node"], 9);
-    EXPECT_LE(mean["PCIe node"], 15);
+    EXPECT_LE(mean["NVLink node"], 4.5);
+    EXPECT_LE(mean["PCIe node"], 11.5);
     EXPECT_LE(mean["InfiniBand and RoCE"], 20);
+}
+
+// The presets are what calibrate() makes of the single-node tables, starting from data sheets.
+TEST(NcclTablesData, PresetsAreReproducible) {
+    if (!std::filesystem::exists(kData))
+        GTEST_SKIP() << kData << " is not there";
+    std::ifstream file(kData);
+    const Json json = Json::parse(file);
+    nccl::CalibrationData data;
+    std::map<std::string, Table> tables;
+    std::map<std::string, std::size_t> index;
+    for (const Json& t : json.at("tables")) {
+        if (t.at("degraded").get<bool>() || t.at("nodes") != 1)
+            continue;
+        Table table = table_of(t);
+        index[table.name] = data.clusters.size();
+        data.clusters.push_back(table.cluster);
+        tables.emplace(table.name, std::move(table));
+    }
+    for (const Json& row : json.at("rows")) {
+        const auto it = tables.find(row.at("table"));
+        if (it == tables.end())
+            continue;
+        const Collective call{.kind = it->second.kind, .bytes = row.at("bytes"), .in_place = false};
+        it->second.errors.push_back(0);
+        data.samples.push_back(
+            {index[it->first], call, it->second.geometry, row.at("time_us").get<double>(), 1});
+    }
+    for (nccl::CollectiveSample& sample : data.samples)
+        for (const auto& [name, table] : tables)
+            if (index[name] == sample.cluster)
+                sample.weight = 1.0 / static_cast<double>(table.errors.size());
+    const auto fitted = nccl::calibrate(data, nccl::derived_constants()).constants;
+    ASSERT_EQ(fitted.links.size(), 7U);
+    for (nccl::LinkProfile made : fitted.links) {
+        const auto& links = nccl::preset_constants().links;
+        nccl::LinkProfile shipped = *std::ranges::find(links, made.name, &nccl::LinkProfile::name);
+        const auto now = nccl::link_constants(made);
+        const auto then = nccl::link_constants(shipped);
+        for (std::size_t i = 0; i < now.size(); ++i)
+            EXPECT_NEAR(*now[i].value, *then[i].value, 0.02 * std::abs(*then[i].value))
+                << made.name << " " << now[i].group << "." << now[i].key;
+    }
 }
 
 } // namespace
