@@ -25,7 +25,7 @@ const ModelConstants& preset_constants() {
 }
 
 std::vector<double*> fitted_constants(FabricProfile& f) {
-    return {&f.efficiency, &f.hop[0], &f.hop[1], &f.hop[2], &f.start, &f.ll_rate_per_nic, &f.ll_growth};
+    return {&f.efficiency, &f.hop[0], &f.start, &f.ll_rate_per_nic, &f.ll_growth};
 }
 
 double efficiency_of(const FabricProfile& fabric, double nic_rate) {

@@ -93,7 +93,7 @@ struct FabricProfile {
     FabricKind kind = FabricKind::infiniband;
     double efficiency = 0.9;    // share of the rate of a 200 Gb/s NIC that large messages reach
     double efficiency_fall = 0; // faster NICs reach less: efficiency x (NIC GB/s / 25)^-fall
-    PerProtocol hop{};          // us from GPU to GPU
+    PerProtocol hop{};          // us from GPU to GPU: by LL, what LL128 takes more, what Simple takes more
     std::array<double, kArchs> hop_factor{1, 1, 1, 1}; // of hosts of this generation of GPUs
     double start = 0;                                  // us: proxy start-up of an operation on the network
     double ll_rate_per_nic = 0;                        // GB/s

@@ -37,7 +37,6 @@ constexpr double kLl128Chunk = 600 * 1024 * kLl128Data; // bytes: one step of a 
 constexpr double kLl128Cta = 1.14 / kCtaShare;          // r of LL128 relative to Simple
 constexpr double kLlMessage = 4096;                     // bytes from which a hop of LL grows
 constexpr PerProtocol kStart{6.0, 29.5, 7.7};           // us
-constexpr double kNearLl128 = 1.6;                      // us of a hop within a node
 
 double ctas_of_node(const GroupSystem& s) {
     return s.arch == 3 ? 32 : 24;
@@ -176,8 +175,8 @@ double start(Protocol protocol, const Group& g) {
 double hop(Protocol protocol, double message, const Group& g) {
     const FabricProfile& f = g.timing.fabric;
     const double growth = protocol == Protocol::ll ? f.ll_growth * std::log2(1 + message / kLlMessage) : 0;
-    return f.hop[static_cast<std::size_t>(protocol)] * f.hop_factor[g.system.arch] + g.timing.hop_extra +
-           growth;
+    const double more = protocol == Protocol::ll ? 0 : f.hop[static_cast<std::size_t>(protocol)];
+    return (f.hop[0] + more) * f.hop_factor[g.system.arch] + g.timing.hop_extra + growth;
 }
 
 double rate(Protocol protocol, const Group& g) {

@@ -9,6 +9,7 @@ namespace echosim::nccl::network {
 constexpr double kPerUs = 1000.0;        // bytes/us of 1 GB/s
 constexpr double kMiB = 1024.0 * 1024;   // bytes
 constexpr double kLl128Data = 15.0 / 16; // of an LL128 line is data
+constexpr double kNearLl128 = 0.85;      // us of a hop within a node by LL128
 constexpr double kThroughTree = 0.93;    // of a node's own rate that is left beside the network
 
 // What every form needs of one communicator.

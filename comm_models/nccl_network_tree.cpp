@@ -16,7 +16,6 @@ namespace echosim::nccl::network {
 namespace {
 
 constexpr double kNearLl = 0.75; // us of a hop of the chain inside a node, fitted with the hops between nodes
-constexpr double kNearLl128 = 0.85;  // the same for LL128
 constexpr double kNearSimple = 0.45; // of a ring's hop: no hand-over between two buffers of the same CTA
 constexpr double kChunkSimple = 512 * 1024;
 constexpr double kChunkLl128 = 92 * 1024;
