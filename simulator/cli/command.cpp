@@ -204,7 +204,7 @@ std::vector<CommandOption> make_options() {
          .help = "Element type: float (default), half, bfloat16, fp8, int8, int32, int64.",
          .commands = {"collective"}},
         {.name = "--in-place",
-         .help = "What --explain and --concurrent tell is of the call in place.",
+         .help = "What --explain tells is of the call in place.",
          .commands = {"collective"}},
         {.name = "--buffers",
          .value = "KIND",

@@ -121,6 +121,8 @@ TEST(Collective, RefusesAnAlgorithmThatTheGroupDoesNotHave) {
     EXPECT_THAT(text, HasSubstr("ring"));
     EXPECT_THAT(refusal({"all_to_all", "--cluster", "dgx-h100", "--algo", "ring"}),
                 HasSubstr("sends and receives"));
+    EXPECT_THAT(refusal({"all_reduce", "--cluster", "dgx-h100", "--transport", "deepep"}),
+                HasSubstr("does not carry all_reduce of 8 ranks on 1 node"));
     EXPECT_THAT(refusal({"all_reduce", "--cluster", "dgx-h100", "--algo", "rnig"}),
                 HasSubstr("did you mean \"Ring\"?"));
 }

@@ -58,8 +58,6 @@ CollectiveReport make_report(const Invocation& invocation, const NcclModel& mode
                 request.sizes.sizes.push_back(bytes);
         }
     }
-    const std::vector<std::string>& settings = model.warnings();
-    request.warnings.insert(request.warnings.end(), settings.begin(), settings.end());
     report.rows = collective_rows(model, request, measured);
     if (invocation.has("--explain") || invocation.has("--plot")) {
         const auto [least, most] =

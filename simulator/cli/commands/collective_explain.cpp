@@ -84,6 +84,13 @@ std::string verdict(const std::vector<CollectiveCandidate>& candidates) {
                        us(best.time_us), 100 * (1 - best.time_us / chosen.time_us));
 }
 
+std::string chosen_because(const std::vector<CollectiveCandidate>& candidates) {
+    for (const CollectiveCandidate& c : candidates)
+        if (c.tuner_us < candidates.front().tuner_us)
+            return "chosen";
+    return "chosen: the tuner's smallest";
+}
+
 std::string all_candidates(const CollectiveRow& row, bool in_place, const TextStyle& style) {
     const CollectiveExplanation& e = told(row, in_place);
     if (e.candidates.empty())
@@ -92,7 +99,7 @@ std::string all_candidates(const CollectiveRow& row, bool in_place, const TextSt
     for (const CollectiveCandidate& c : e.candidates) {
         const bool chosen = &c == e.candidates.data();
         table.add({choice_name(c.algorithm, c.protocol), us(c.tuner_us), us(c.time_us),
-                   chosen ? "chosen: the tuner's smallest"
+                   chosen ? chosen_because(e.candidates)
                           : fmt::format("tuner {:+.0f} %, model {:+.0f} %",
                                         100 * (c.tuner_us / e.candidates.front().tuner_us - 1),
                                         100 * (c.time_us / e.candidates.front().time_us - 1))});

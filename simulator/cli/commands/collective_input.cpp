@@ -60,9 +60,9 @@ std::vector<std::string> parts_of(const std::string& text) {
     return parts;
 }
 
-// The values of --algo or --proto as NCCL spells them, with commas.
-std::string nccl_list(const std::string& option, const std::string& text,
-                      const std::vector<std::string>& names) {
+// The values of --algo or --proto as NCCL spells them.
+std::vector<std::string> nccl_names(const std::string& option, const std::string& text,
+                                    const std::vector<std::string>& names) {
     std::vector<std::string> chosen;
     for (const std::string& part : parts_of(text)) {
         const auto found = std::find_if(names.begin(), names.end(), [&](const std::string& name) {
@@ -73,7 +73,7 @@ std::string nccl_list(const std::string& option, const std::string& text,
                              "names: " + join(names));
         chosen.push_back(*found);
     }
-    return join(chosen, ",");
+    return chosen;
 }
 
 void set_variable(const std::string& option, const std::string& name, const std::string& value,
@@ -85,14 +85,15 @@ void set_variable(const std::string& option, const std::string& name, const std:
 }
 
 void read_environment(const Invocation& invocation, CollectiveRequest& request) {
-    if (const auto text = invocation.value("--algo"))
-        set_variable("--algo", "NCCL_ALGO",
-                     nccl_list("--algo", *text,
-                               {"Ring", "Tree", "NVLS", "NVLSTree", "CollnetDirect", "CollnetChain", "PAT"}),
-                     request);
-    if (const auto text = invocation.value("--proto"))
-        set_variable("--proto", "NCCL_PROTO", nccl_list("--proto", *text, {"LL", "LL128", "Simple"}),
-                     request);
+    if (const auto text = invocation.value("--algo")) {
+        request.algorithms = nccl_names(
+            "--algo", *text, {"Ring", "Tree", "NVLS", "NVLSTree", "CollnetDirect", "CollnetChain", "PAT"});
+        set_variable("--algo", "NCCL_ALGO", join(request.algorithms, ","), request);
+    }
+    if (const auto text = invocation.value("--proto")) {
+        request.protocols = nccl_names("--proto", *text, {"LL", "LL128", "Simple"});
+        set_variable("--proto", "NCCL_PROTO", join(request.protocols, ","), request);
+    }
     for (const std::string& setting : invocation.values("--env")) {
         const std::size_t equals = setting.find('=');
         if (equals == std::string::npos || equals == 0)
@@ -178,19 +179,54 @@ void read_call(const Invocation& invocation, CollectiveRequest& request) {
         throw InputError("--imbalance", fmt::format("is for all_to_all, not for {}", to_string(call.kind)));
 }
 
-void add_warnings(CollectiveRequest& request) {
-    const GroupGeometry& group = request.group;
-    if (group.min_ranks_per_node != group.max_ranks_per_node)
-        request.warnings.push_back(fmt::format("{} to {} ranks a node: NCCL plans for the smallest number",
-                                               group.min_ranks_per_node, group.max_ranks_per_node));
+void add_warnings(CollectiveRequest& request, const NcclModel& model) {
+    Collective call = request.call;
+    call.bytes = 1_MiB;
+    request.warnings = model.explain(call, request.group).notes;
+    for (const std::string& warning : model.warnings()) {
+        // about other kinds of collectives; this one was checked
+        const bool of_option = (!request.algorithms.empty() && warning.starts_with("NCCL_ALGO")) ||
+                               (!request.protocols.empty() && warning.starts_with("NCCL_PROTO"));
+        if (!of_option)
+            request.warnings.push_back(warning);
+    }
     const Node& node = request.cluster.node;
     // NCCL counts 12 GB/s for 16 lanes of PCIe 3, twice that each generation
     const BytesPerSecond pcie = 12_GBps * std::exp2(node.pcie.gen - 3) * node.pcie.width / 16.0;
-    if (group.nodes > 1 && node.nics.bandwidth > 1.1 * pcie)
+    if (request.group.nodes > 1 && node.nics.bandwidth > 1.1 * pcie)
         request.warnings.push_back(fmt::format("a NIC of {} behind PCIe {} x{} of {}: the slower one counts; "
                                                "raise cluster.node.pcie.gen as well",
                                                format_bandwidth(node.nics.bandwidth), node.pcie.gen,
                                                node.pcie.width, format_bandwidth(pcie)));
+}
+
+// An empty list allows everything.
+bool is_listed(const std::vector<std::string>& names, std::string_view name) {
+    return names.empty() || std::any_of(names.begin(), names.end(), [&](const std::string& listed) {
+               return squeezed(listed) == squeezed(name);
+           });
+}
+
+// A transport that does not exist for this call would silently be NCCL's ordinary kernels.
+void check_transport(const CollectiveRequest& request, const NcclModel& model) {
+    if (request.group.ranks < 2)
+        return;
+    Collective call = request.call;
+    call.bytes = 64_MiB;
+    Collective plain = call;
+    plain.transport = Transport::nccl;
+    plain.buffers = Buffers::plain;
+    const CommCost cost = model.estimate(call, request.group);
+    const CommCost ordinary = model.estimate(plain, request.group);
+    const bool same = cost.time == ordinary.time && cost.channels == ordinary.channels;
+    if (same && call.transport != Transport::nccl)
+        throw InputError(
+            "--transport",
+            fmt::format("does not carry {} of {} ranks on {} node{} with this NCCL", to_string(call.kind),
+                        request.group.ranks, request.group.nodes, request.group.nodes == 1 ? "" : "s"),
+            "copy-engine: all_gather, all_to_all, gather, scatter within one NVLink domain, NCCL "
+            "2.28 and later; te-ring-exchange, te-pipeline: all_gather, reduce_scatter within "
+            "one NVLink domain; deepep: all_to_all");
 }
 
 std::string choice_name(const CollectiveCandidate& c) {
@@ -212,6 +248,34 @@ void read_placement(const Invocation& invocation, CollectiveRequest& request) {
     request.placement_text = invocation.value("--placement").value_or("packed");
     request.placement =
         placement_from(request.placement_text, nodes_for(request.cluster, request.gpus), request.cluster);
+}
+
+// Throws when --algo and --proto leave nothing that NCCL can run for this group; says what there is.
+void check_algorithm_available(const CollectiveRequest& request) {
+    if ((request.algorithms.empty() && request.protocols.empty()) || request.group.ranks < 2)
+        return;
+    const std::string option = request.algorithms.empty() ? "--proto" : "--algo";
+    if (!has_algorithms(request.call.kind))
+        throw InputError(option, fmt::format("{} is made of sends and receives: there is nothing to choose",
+                                             to_string(request.call.kind)));
+    NcclOptions free = request.options;
+    free.environment.erase("NCCL_ALGO");
+    free.environment.erase("NCCL_PROTO");
+    Collective call = request.call;
+    call.bytes = 1_MiB;
+    std::vector<std::string> names;
+    for (const CollectiveCandidate& candidate :
+         NcclModel(request.cluster, free).explain(call, request.group).candidates) {
+        if (is_listed(request.algorithms, to_string(candidate.algorithm)) &&
+            is_listed(request.protocols, to_string(candidate.protocol)))
+            return;
+        names.push_back(choice_name(candidate));
+    }
+    throw InputError(option,
+                     fmt::format("leaves nothing to run for {} of {} ranks on {} node{}",
+                                 to_string(call.kind), request.group.ranks, request.group.nodes,
+                                 request.group.nodes == 1 ? "" : "s"),
+                     "this group has: " + join(names));
 }
 
 } // namespace
@@ -263,38 +327,6 @@ std::vector<int> parse_group_ranks(const std::string& where, const std::string& 
     return ranks;
 }
 
-void check_algorithm_available(const CollectiveRequest& request) {
-    const auto& environment = request.options.environment;
-    const bool algorithm = environment.count("NCCL_ALGO") != 0;
-    if ((!algorithm && environment.count("NCCL_PROTO") == 0) || request.group.ranks < 2)
-        return;
-    const std::string where = algorithm ? "NCCL_ALGO" : "NCCL_PROTO";
-    if (!has_algorithms(request.call.kind)) {
-        if (algorithm)
-            throw InputError("--algo", fmt::format("{} is made of sends and receives: there is no algorithm "
-                                                   "to choose",
-                                                   to_string(request.call.kind)));
-        return;
-    }
-    Collective call = request.call;
-    call.bytes = 1_MiB;
-    const auto candidates = [&](const NcclOptions& options) {
-        return NcclModel(request.cluster, options).explain(call, request.group).candidates;
-    };
-    if (!candidates(request.options).empty())
-        return;
-    NcclOptions free = request.options;
-    free.environment.erase("NCCL_ALGO");
-    free.environment.erase("NCCL_PROTO");
-    std::vector<std::string> names;
-    for (const CollectiveCandidate& candidate : candidates(free))
-        names.push_back(choice_name(candidate));
-    throw InputError(where,
-                     fmt::format("leaves nothing to run for {} of {} ranks on {} nodes", to_string(call.kind),
-                                 request.group.ranks, request.group.nodes),
-                     "this group has: " + join(names));
-}
-
 CollectiveRequest read_collective_request(const Invocation& invocation) {
     if (invocation.arguments.empty())
         throw InputError("echosim collective", "the kind of collective is missing",
@@ -309,13 +341,15 @@ CollectiveRequest read_collective_request(const Invocation& invocation) {
     const NcclModel model(request.cluster, request.options);
     request.group = geometry_of(request.ranks, model.cluster(), request.placement);
     check_algorithm_available(request);
-    add_warnings(request);
+    check_transport(request, model);
+    add_warnings(request, model);
     return request;
 }
 
 CollectiveRequest read_concurrent_request(const Invocation& invocation) {
-    for (const char* option : {"--bytes", "--ranks", "--stride", "--imbalance", "--calls", "--measured",
-                               "--explain", "--plot", "--csv", "--dtype", "--buffers", "--transport"})
+    for (const char* option :
+         {"--bytes", "--ranks", "--stride", "--imbalance", "--calls", "--measured", "--explain", "--plot",
+          "--csv", "--dtype", "--in-place", "--buffers", "--transport"})
         if (invocation.has(option))
             throw InputError(option, "cannot be combined with --concurrent",
                              "the file says it for each collective");
@@ -326,6 +360,7 @@ CollectiveRequest read_concurrent_request(const Invocation& invocation) {
     read_machine(invocation, request);
     read_group(invocation, request);
     read_placement(invocation, request);
+    request.warnings = NcclModel(request.cluster, request.options).warnings();
     return request;
 }
 

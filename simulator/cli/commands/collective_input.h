@@ -15,7 +15,8 @@ namespace echosim {
 struct CollectiveRequest {
     Cluster cluster; // with --set and --nccl
     NcclOptions options;
-    int gpus = 0; // of the job
+    std::vector<std::string> algorithms, protocols; // of --algo and --proto, as NCCL spells them
+    int gpus = 0;                                   // of the job
     std::vector<int> ranks;
     NodePlacement placement;
     std::string placement_text; // "packed"
@@ -41,9 +42,5 @@ std::vector<int> parse_group_ranks(const std::string& where, const std::string& 
 std::string_view nccl_tests_name(DType dtype);
 // "all_to_all" made of sends and receives has no algorithm to choose.
 bool has_algorithms(CollectiveKind kind);
-
-// Throws InputError when NCCL_ALGO and NCCL_PROTO leave nothing that NCCL can run for this group; says what
-// there is.
-void check_algorithm_available(const CollectiveRequest& request);
 
 } // namespace echosim

@@ -49,6 +49,10 @@ void add_log(const std::string& file, CollectiveRequest& request, RepeatsBySize&
             request.warnings.push_back(fmt::format("{}: measured on {}, while cluster {} has {}", file,
                                                    table.gpu, request.cluster.name,
                                                    request.cluster.gpu.name));
+        const std::string used = request.cluster.nccl;
+        if (!table.nccl.empty() && !table.nccl.starts_with(used.empty() ? "?" : used))
+            request.warnings.push_back(fmt::format(
+                "{}: measured with NCCL {}; --nccl {} predicts that version", file, table.nccl, table.nccl));
         for (const std::string& warning : table.warnings)
             request.warnings.push_back(file + ": " + warning);
         for (const NcclTestsRow& row : table.rows) {
@@ -119,10 +123,9 @@ void add_tables(const std::string& file, const CollectiveRequest& request, Repea
 Measurements read_measurements(const std::string& file, CollectiveRequest& request) {
     RepeatsBySize found;
     std::set<std::string> others;
-    if (read_text_file(file).find_first_not_of(" \t\r\n") == std::string::npos)
-        throw InputError(file, "holds nothing but blanks");
     const std::string text = read_text_file(file);
-    if (text[text.find_first_not_of(" \t\r\n")] == '{')
+    const std::size_t first = text.find_first_not_of(" \t\r\n");
+    if (first != std::string::npos && text[first] == '{')
         add_tables(file, request, found, others);
     else
         add_log(file, request, found, others);

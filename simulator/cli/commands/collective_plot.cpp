@@ -105,8 +105,8 @@ void add_limit(const CollectiveRequest& request, Chart& chart) {
     if (g.nodes == 1) {
         if (g.nvlink && node.nvlink.bandwidth > 0)
             chart.limits.push_back(
-                {node.nvlink.bandwidth / 1e9,
-                 fmt::format("NVLink of one GPU, {}", format_bandwidth(node.nvlink.bandwidth))});
+                {node.nvlink.bandwidth / 1e9, fmt::format("NVLink of one GPU, {}: no ring is faster",
+                                                          format_bandwidth(node.nvlink.bandwidth))});
         return;
     }
     const double nics = g.nics_per_node * node.nics.bandwidth / 1e9; // of one node's members
@@ -115,13 +115,13 @@ void add_limit(const CollectiveRequest& request, Chart& chart) {
     const std::string rate =
         fmt::format("{} x {:.4g} Gb/s a node", g.nics_per_node, node.nics.bandwidth * 8e-9);
     if (has_algorithms(request.call.kind)) {
-        chart.limits.push_back({nics, fmt::format("NICs, {}: {:.4g} GB/s", rate, nics)});
+        chart.limits.push_back({nics, fmt::format("NICs, {}, {:.4g} GB/s: no ring is faster", rate, nics)});
     } else if (request.call.kind == CollectiveKind::all_to_all) {
         // a GPU sends (n - m) / n of its bytes over its share of the NICs, and busbw counts (n - 1) / n
         const double n = g.ranks;
         const double m = n / g.nodes;
         const double limit = nics / m * (n - 1) / (n - m);
-        chart.limits.push_back({limit, fmt::format("NICs, {}: {:.4g} GB/s", rate, limit)});
+        chart.limits.push_back({limit, fmt::format("NICs, {}: {:.4g} GB/s of bus bandwidth", rate, limit)});
     }
 }
 
