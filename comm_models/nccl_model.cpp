@@ -106,10 +106,20 @@ struct NcclModel::State {
         return *plans.try_emplace(group, std::move(plan)).first->second;
     }
 
+    // Of AMD's parts all-reduces of MI300X on one and two nodes are measured, nothing else.
+    Provenance provenance(const Collective& c, const GroupPlan& plan) const {
+        if (!plan.system.amd)
+            return plan.timing.provenance;
+        const bool measured = c.kind == CollectiveKind::all_reduce &&
+                              cluster.gpu.name.rfind("mi300x", 0) == 0 && plan.system.local == 8 &&
+                              plan.system.nodes <= 2;
+        return measured ? Provenance::fitted : Provenance::assumed;
+    }
+
     // Algorithm, protocol and channels of the cost.
     CommCost choose(const Collective& c, const GroupPlan& plan) const {
         CommCost cost;
-        cost.provenance = plan.timing.provenance;
+        cost.provenance = provenance(c, plan);
         const auto& entries = plan.entries[static_cast<std::size_t>(c.kind)];
         if (entries.empty()) {
             cost.algorithm = Algorithm::direct;

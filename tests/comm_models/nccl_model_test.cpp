@@ -298,7 +298,9 @@ TEST(NcclModel, Provenance) {
             .provenance;
     };
     EXPECT_EQ(of(cluster_of("h100-sxm"), 1, 8), Provenance::fitted);
-    EXPECT_EQ(of(cluster_of("mi300x"), 1, 8), Provenance::assumed);
+    EXPECT_EQ(of(cluster_of("mi300x"), 1, 8), Provenance::fitted);
+    EXPECT_EQ(of(cluster_of("mi300x"), 1, 4), Provenance::assumed);
+    EXPECT_EQ(of(cluster_of("mi300x"), 4, 8), Provenance::assumed);
     EXPECT_EQ(of(cluster_of("v100-sxm3-32gb"), 1, 8), Provenance::catalogue);
     Cluster h800 = cluster_of("h800-sxm");
     h800.node.nvlink = {200e9, 8, true};
