@@ -14,10 +14,6 @@ constexpr BytesPerSecond kNoNic = 1.25e9; // a network that no NIC is described 
 constexpr double kLowestCapacity = 1;     // bytes/s; a link that is listed carries something
 constexpr BytesPerSecond kNoLimit = 1e15; // memory whose rate is not known
 
-BytesPerSecond pcie_rate(const Pcie& pcie) {
-    return pcie.gen > 0 ? pcie.width / 16.0 * 12_GBps * std::exp2(pcie.gen - 3) : 24_GBps;
-}
-
 BytesPerSecond port_rate(const Cluster& cluster) {
     const Nics& nics = cluster.node.nics;
     const double efficiency = cluster.fabric.efficiency > 0 ? cluster.fabric.efficiency : 1.0;
@@ -31,6 +27,10 @@ std::string_view direction(bool out) {
 }
 
 } // namespace
+
+BytesPerSecond pcie_rate(const Pcie& pcie) {
+    return pcie.gen > 0 ? pcie.width / 16.0 * 12_GBps * std::exp2(pcie.gen - 3) : 24_GBps;
+}
 
 std::size_t FabricLinks::KeyHash::operator()(const Key& key) const {
     std::uint64_t hash = static_cast<std::uint64_t>(key.owner) * 0x9E3779B97F4A7C15U;

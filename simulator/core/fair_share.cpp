@@ -11,6 +11,7 @@ namespace {
 // Relative; levels and loads closer than this count as equal.
 constexpr double kSame = 1e-9;
 constexpr double kRounding = 1e-13; // a rate within this of the former one has not changed
+constexpr double kNoLevel = 1e300;
 constexpr int kRounds = 6;
 
 } // namespace
@@ -22,8 +23,19 @@ FairShare::ResourceId FairShare::add_resource(double capacity) {
 
 void FairShare::set_capacity(ResourceId resource, double capacity) {
     capacity = std::max(0.0, capacity);
-    if (std::exchange(resources_[resource].capacity, capacity) != capacity)
-        mark(resource);
+    if (std::exchange(resources_[resource].capacity, capacity) == capacity)
+        return;
+    mark(resource);
+    note_alone(resources_[resource]);
+}
+
+// A resource has one user, or a second one now.
+void FairShare::note_alone(const Resource& resource) {
+    const std::size_t count = resource.users.size();
+    for (std::size_t i = 0; i < count && count <= 2; ++i) {
+        const User& user = resource.users[i];
+        flows_[user.flow].uses[user.use].alone = count == 1 && user.amount <= resource.capacity;
+    }
 }
 
 void FairShare::mark(ResourceId resource) {
@@ -53,9 +65,11 @@ FairShare::FlowId FairShare::add_flow(std::span<const Demand> demands, double we
         if (!(demand.amount > 0))
             continue;
         std::vector<User>& users = resources_[demand.resource].users;
-        flow.uses.push_back({demand.resource, static_cast<std::uint32_t>(users.size()), demand.amount});
+        flow.uses.push_back(
+            {demand.resource, static_cast<std::uint32_t>(users.size()), demand.amount, false});
         users.push_back({id, static_cast<std::uint32_t>(flow.uses.size() - 1), demand.amount});
         mark(demand.resource);
+        note_alone(resources_[demand.resource]);
     }
     added_.push_back(id);
     return id;
@@ -70,6 +84,7 @@ void FairShare::remove_flow(FlowId id) {
         flows_[last.flow].uses[last.use].place = use.place;
         users.pop_back();
         mark(use.resource);
+        note_alone(resources_[use.resource]);
     }
     flow.uses.clear();
     if (flow.before < 0)
@@ -122,11 +137,26 @@ void FairShare::choose(FlowId id) {
         return;
     flow.chosen = true;
     chosen_.push_back(id);
-    for (const Use& use : flow.uses)
-        if (!resources_[use.resource].touched) {
-            resources_[use.resource].touched = true;
-            touched_.push_back(use.resource);
-        }
+    for (const Use& use : flow.uses) {
+        if (use.alone)
+            continue;
+        touch(use.resource);
+        Resource& resource = resources_[use.resource];
+        resource.kept -= use.amount * flow.rate;
+        resource.demand += use.amount * flow.weight;
+        ++resource.chosen;
+    }
+}
+
+void FairShare::touch(ResourceId id) {
+    Resource& resource = resources_[id];
+    if (resource.touched)
+        return;
+    touched_.push_back(id);
+    resource.touched = true;
+    resource.chosen = 0;
+    resource.demand = 0;
+    resource.kept = used(id);
 }
 
 // New flows, those that a changed resource held back, and all of one that is over its capacity even without
@@ -150,121 +180,130 @@ void FairShare::choose_connected() {
                 choose(user.flow);
 }
 
-// What the flows that keep their rates leave of a resource, and who wants it.
-void FairShare::measure(ResourceId id) {
-    Resource& resource = resources_[id];
-    double kept = 0;
-    resource.wanted = 0;
-    resource.open = 0;
-    resource.highest = -1;
-    for (const User& user : resource.users) {
-        const Flow& flow = flows_[user.flow];
-        if (flow.chosen) {
-            resource.wanted += user.amount * flow.weight;
-            ++resource.open;
-        } else {
-            kept += user.amount * flow.rate;
-        }
-    }
-    resource.left = std::max(0.0, resource.capacity - kept);
-}
-
 void FairShare::settle(FlowId id, double level, ResourceId bottleneck) {
     Flow& flow = flows_[id];
     flow.settled = true;
     flow.rate = bottleneck == kNoResource ? 1.0 : std::min(1.0, level * flow.weight);
     flow.bottleneck = bottleneck;
     for (const Use& use : flow.uses) {
+        if (use.alone)
+            continue;
         Resource& resource = resources_[use.resource];
         resource.left = std::max(0.0, resource.left - use.amount * flow.rate);
         resource.wanted -= use.amount * flow.weight;
         --resource.open;
+        resource.highest = std::max(resource.highest, level);
     }
+}
+
+// Collects the resources that may fill, and returns the weight of the lightest flow.
+double FairShare::start_filling() {
+    double lightest = flows_[chosen_.front()].weight, heaviest = lightest;
+    for (const FlowId id : chosen_) {
+        flows_[id].settled = false;
+        lightest = std::min(lightest, flows_[id].weight);
+        heaviest = std::max(heaviest, flows_[id].weight);
+    }
+    by_weight_.assign(chosen_.begin(), chosen_.end());
+    if (lightest < heaviest)
+        std::sort(by_weight_.begin(), by_weight_.end(), [&](FlowId a, FlowId b) {
+            return flows_[a].weight != flows_[b].weight ? flows_[a].weight > flows_[b].weight : a < b;
+        });
+    at_one_ = 0;
+    heap_.clear();
+    for (const ResourceId id : touched_) {
+        Resource& resource = resources_[id];
+        resource.open = resource.chosen;
+        resource.wanted = resource.demand;
+        resource.left = std::max(0.0, resource.capacity - resource.kept);
+        resource.held = -1;
+        resource.highest = 0;
+        if (resource.left * lightest < resource.wanted)
+            heap_.push_back({resource.left / resource.wanted, id});
+    }
+    return lightest;
+}
+
+// Flows that reach 1 below this level.
+std::size_t FairShare::settle_at_one(double level) {
+    std::size_t settled = 0;
+    for (; at_one_ < by_weight_.size(); ++at_one_) {
+        const Flow& flow = flows_[by_weight_[at_one_]];
+        if (1 / flow.weight > level)
+            break;
+        if (flow.settled)
+            continue;
+        settle(by_weight_[at_one_], 1 / flow.weight, kNoResource);
+        ++settled;
+    }
+    return settled;
+}
+
+std::size_t FairShare::settle_on(const Candidate& full) {
+    std::size_t settled = 0;
+    Resource& resource = resources_[full.resource];
+    resource.held = full.level;
+    for (const User& user : resource.users)
+        if (flows_[user.flow].chosen && !flows_[user.flow].settled) {
+            settle(user.flow, full.level, full.resource);
+            ++settled;
+        }
+    return settled;
 }
 
 // Progressive filling of the chosen flows. The level at which a resource is full only rises while flows
 // settle below it, so that a candidate is looked at again when it is the lowest, and not at every change.
 void FairShare::fill() {
-    heap_.clear();
     const auto later = [](const Candidate& a, const Candidate& b) {
-        if (a.level != b.level)
-            return a.level > b.level;
-        return a.flow != b.flow ? b.flow : a.id > b.id; // a flow that reaches 1 before a resource that fills
+        return a.level != b.level ? a.level > b.level : a.resource > b.resource;
     };
-    double least_weight = 1e300;
-    for (const FlowId id : chosen_) {
-        flows_[id].settled = false;
-        least_weight = std::min(least_weight, flows_[id].weight);
-        heap_.push_back({1 / flows_[id].weight, id, true});
-    }
-    for (const ResourceId id : touched_) {
-        measure(id);
-        const Resource& resource = resources_[id];
-        if (resource.open > 0 && resource.left * least_weight < resource.wanted)
-            heap_.push_back({resource.left / resource.wanted, id, false});
-    }
+    const double last = 1 / start_filling();
     std::make_heap(heap_.begin(), heap_.end(), later);
     for (std::size_t open = chosen_.size(); open > 0;) {
+        if (heap_.empty()) {
+            settle_at_one(last);
+            return;
+        }
+        open -= settle_at_one(heap_.front().level);
         std::pop_heap(heap_.begin(), heap_.end(), later);
         const Candidate next = heap_.back();
         heap_.pop_back();
-        if (next.flow) {
-            if (!flows_[next.id].settled) {
-                settle(next.id, next.level, kNoResource);
-                --open;
-            }
-            continue;
-        }
-        Resource& resource = resources_[next.id];
+        const Resource& resource = resources_[next.resource];
         if (resource.open == 0)
             continue;
         const double level = resource.left / resource.wanted;
         if (level > next.level) {
-            heap_.push_back({level, next.id, false});
+            heap_.push_back({level, next.resource});
             std::push_heap(heap_.begin(), heap_.end(), later);
             continue;
         }
-        resource.highest = next.level;
-        for (const User& user : resource.users)
-            if (flows_[user.flow].chosen && !flows_[user.flow].settled) {
-                settle(user.flow, next.level, next.id);
-                --open;
-            }
+        open -= settle_on(next);
     }
 }
 
-// Whether this flow, which kept its rate, is no longer fair towards those that were filled.
-bool FairShare::broken(const Flow& flow, ResourceId resource, bool full, double highest) const {
-    const double level = flow.rate / flow.weight;
-    const double held = resources_[resource].highest;
-    if (held >= 0 && level > held * (1 + kSame))
-        return true; // it has more than those that this resource holds back
-    return flow.bottleneck == resource && (!full || level < highest * (1 - kSame));
-}
-
-// Looks at the flows that share a resource with the chosen ones; true when there are new ones to choose.
+// Looks at the flows that share a resource with the chosen ones and kept their rates. They are no longer fair
+// towards these where they have more than those that the resource holds back, or were held back by it and it
+// has room now or lets others have more. True when there are such flows.
 bool FairShare::choose_broken() {
-    const std::size_t chosen_before = chosen_.size(), touched_before = touched_.size();
-    for (std::size_t i = 0; i < touched_before; ++i) {
+    const std::size_t before = chosen_.size(), touched = touched_.size();
+    for (std::size_t i = 0; i < touched; ++i) {
         const ResourceId id = touched_[i];
         const Resource& resource = resources_[id];
-        double highest = 0;
-        bool held = false, others = false; // by this resource; flows that kept their rates
+        if (resource.chosen == resource.users.size())
+            continue;
+        const bool room = resource.left > resource.capacity * kSame;
+        const double most = resource.held < 0 ? kNoLevel : resource.held * (1 + kSame);
+        const double least = room ? kNoLevel : resource.highest * (1 - kSame);
         for (const User& user : resource.users) {
             const Flow& flow = flows_[user.flow];
-            if (flow.chosen && flow.settled)
-                highest = std::max(highest, flow.rate / flow.weight);
-            others |= !flow.chosen;
-            held |= flow.bottleneck == id;
-        }
-        if (!others || !held)
-            continue;
-        const bool full = resource.left <= resource.capacity * kSame;
-        for (const User& user : resource.users)
-            if (!flows_[user.flow].chosen && broken(flows_[user.flow], id, full, highest))
+            if (flow.chosen)
+                continue;
+            const double level = flow.rate / flow.weight;
+            if (level > most || (flow.bottleneck == id && level < least))
                 choose(user.flow);
+        }
     }
-    return chosen_.size() > chosen_before;
+    return chosen_.size() > before;
 }
 
 } // namespace echosim

@@ -58,6 +58,7 @@ class FairShare {
         ResourceId resource = 0;
         std::uint32_t place = 0; // in the list of the resource
         double amount = 0;
+        bool alone = false; // nobody else uses it and it is wide enough: it never matters
     };
     struct User { // of a resource, in its list
         FlowId flow = 0;
@@ -76,28 +77,36 @@ class FairShare {
     struct Resource {
         std::vector<User> users;
         double capacity = 0;
-        double left = 0;     // capacity that settled flows leave
-        double wanted = 0;   // per unit of level, by flows that are not settled
-        double highest = -1; // level of the flows that it holds back; -1 = none
-        std::uint32_t open = 0;
-        bool touched = false;
         bool dirty = false;
+        // of one solve()
+        bool touched = false;     // by a chosen flow
+        std::uint32_t chosen = 0; // flows
+        double kept = 0;          // used by the others
+        double demand = 0;        // per unit of level, by the chosen ones
+        // of one fill()
+        std::uint32_t open = 0; // chosen flows that are not settled
+        double wanted = 0;      // per unit of level, by these
+        double left = 0;        // capacity
+        double held = -1;       // level of the flows that it holds back; -1 = none
+        double highest = 0;     // level of the chosen flows
     };
-    struct Candidate { // a level at which a resource may be full, or a flow reaches 1
+    struct Candidate { // a level at which a resource may be full
         double level = 0;
-        std::uint32_t id = 0;
-        bool flow = false;
+        ResourceId resource = 0;
     };
 
     void mark(ResourceId resource);
+    void note_alone(const Resource& resource);
     void choose(FlowId flow);
+    void touch(ResourceId resource);
     void choose_affected();
     void choose_connected();
     void fill();
-    void measure(ResourceId resource);
+    double start_filling();
+    std::size_t settle_on(const Candidate& full);
+    std::size_t settle_at_one(double level);
     void settle(FlowId flow, double level, ResourceId bottleneck);
     bool choose_broken();
-    bool broken(const Flow& flow, ResourceId resource, bool full, double highest) const;
 
     std::vector<Flow> flows_;
     std::vector<FlowId> free_;
@@ -106,7 +115,9 @@ class FairShare {
     std::vector<FlowId> added_;       // likewise
     std::vector<FlowId> chosen_;      // of this solve()
     std::vector<ResourceId> touched_; // resources of chosen flows
-    std::vector<Candidate> heap_;
+    std::vector<Candidate> heap_;     // lowest level first
+    std::vector<FlowId> by_weight_;   // chosen flows, the heaviest reaches 1 first
+    std::size_t at_one_ = 0;          // of these, looked at
     std::vector<FlowId> changed_;
 };
 

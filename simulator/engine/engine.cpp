@@ -32,6 +32,8 @@ Engine::Engine(const EngineInput& input)
     communicators_.resize(input.placement.communicators.size());
     channels_.resize(input.placement.channels.size());
     running_.resize(fixed_ ? 0 : count);
+    for (std::size_t i = 0; in_.contention && i < count * kGpuLinks; ++i)
+        links_.add_resource(1.0);
     timeline_.summaries.resize(count);
     timeline_.ranks.resize(count);
     timeline_.memory.resize(count);

@@ -15,8 +15,8 @@
 //   a transfer at the larger r of its two ends, a group of transfers is done when all are.
 // Where no rate can change (identity SlowdownModel, no contention) the end is start + time alone and follows
 // at once from known ends: no event queue, finish times propagate in dependency order. Otherwise every op has
-// remaining work and a rate, SlowdownModel's times its fair share of the links (fair_share.h), set anew at
-// each start and finish on its GPU, and a 4-ary heap holds the running ops.
+// remaining work and a rate, SlowdownModel's times its fair share of the links (core/fair_share.h), set anew
+// at each start and finish on its GPU, and a 4-ary heap holds the running ops.
 //
 // A host may run ahead of its GPU by kLaunchQueue ops, then it waits (the depth of CUDA's launch queue). That
 // bounds the state of a rank: a dependency on an op further back than that is done by the time of any launch.
@@ -29,7 +29,7 @@ struct EngineInput {
     const std::vector<AnnotatedGraph>& graphs; // by cost class
     const SlowdownModel& slowdown;
     std::vector<bool> record; // by simulated rank: keep its timeline; shorter = false
-    bool contention = false;  // communication that runs together shares the GPU's NVLink and NICs
+    bool contention = false;  // communication that runs together shares NVLink, NICs, PCIe and memory
 };
 
 // Throws DeadlockError when the ranks wait for each other in a circle.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include "simulator/core/fair_share.h"
 #include "simulator/engine/engine.h"
 #include "simulator/engine/event_heap.h"
-#include "simulator/engine/fair_share.h"
 
 #include <array>
 #include <deque>
@@ -89,7 +89,9 @@ struct ChannelState {
 struct Activity {
     double remaining = 0; // ns of work alone
     double rate = 1;
-    TimeNs started = 0; // planned start until it runs
+    double share = 1;           // of what its links would let it run at alone
+    std::uint32_t flow = kNone; // of FairShare, while it runs on links
+    TimeNs started = 0;         // planned start until it runs
     TimeNs updated = 0;
     bool running = false;
     std::vector<FlightRef> members;
@@ -99,8 +101,11 @@ struct RunningOn {
     std::uint32_t activity = 0;
     double rate = 1;
     Running what;
-    Demand demand{};
 };
+
+// What communication that runs together shares of one GPU, each direction for itself; capacity 1.
+enum class GpuLink : std::uint8_t { nvlink_out, nvlink_in, nic_out, nic_in, pcie_out, pcie_in, memory };
+inline constexpr std::uint32_t kGpuLinks = 7;
 
 class Engine {
   public:
@@ -138,7 +143,9 @@ class Engine {
     void next_event();
     void reprice(std::uint32_t rank);
     void touch(std::uint32_t activity);
-    void share_links(const std::vector<RunningOn>& on);
+    void use_links(std::uint32_t activity);
+    void leave_links(std::uint32_t activity);
+    void share_links();
 
     Flight& flight(FlightRef ref) { return ranks_[ref.rank].ring[ref.place]; }
     const Op& op_of(std::uint32_t rank, const Flight& f) const;
@@ -158,10 +165,12 @@ class Engine {
     std::vector<Activity> activities_;
     std::vector<std::uint32_t> free_activities_;
     std::vector<std::vector<RunningOn>> running_; // by rank
-    // scratch of reprice(), so that nothing is allocated per op
+    FairShare links_;                             // of all GPUs: rank x kGpuLinks + GpuLink
+    std::vector<std::uint32_t> activity_of_;      // by flow
+    // scratch, so that nothing is allocated per op
     std::vector<Running> what_;
-    std::vector<double> rates_, shares_;
-    std::vector<Demand> demands_;
+    std::vector<double> rates_;
+    std::vector<FairShare::Demand> demands_;
     Timeline timeline_;
 };
 

@@ -17,6 +17,7 @@ struct OpCost {
     float hbm_share = 0;       // share of the HBM bandwidth while it runs; likewise the two below
     float nvlink_share = 0;    // of the GPU's NVLink
     float nic_share = 0;       // of the GPU's share of the NICs
+    float pcie_share = 0;      // of the GPU's PCIe link
     std::uint16_t ctas = 0;    // SMs held by a collective
     Provenance provenance = Provenance::assumed;
 };

@@ -12,76 +12,147 @@
 namespace echosim {
 namespace {
 
-// The geometry of one kind of group at a rank; groups of the whole job are computed once.
-class Geometries {
-  public:
-    Geometries(const ParallelLayout& layout, const Cluster& cluster) : layout_(layout), cluster_(cluster) {
-        std::vector<int> all(static_cast<std::size_t>(layout.world_size));
-        std::iota(all.begin(), all.end(), 0);
-        world_ = geometry_of(all, cluster);
-    }
-    GroupGeometry of(GroupKind kind, int rank) {
-        if (kind == GroupKind::world)
-            return world_;
-        const std::vector<int> ranks = group_of(layout_, kind, rank);
-        const auto [it, added] =
-            known_.try_emplace({kind, ranks.front(), static_cast<int>(ranks.size()), rank_key(kind, rank)});
-        if (added)
-            it->second = geometry_of(ranks, cluster_);
-        return it->second;
-    }
-    GroupGeometry between(int a, int b) const {
-        const int pair[] = {std::min(a, b), std::max(a, b)};
-        return geometry_of(pair, cluster_);
-    }
-
-  private:
-    // embd groups of inner stages are single ranks that share no first rank; others are known by their first
-    // rank
-    static int rank_key(GroupKind kind, int rank) { return kind == GroupKind::embd ? rank : 0; }
-    const ParallelLayout& layout_;
-    const Cluster& cluster_;
-    GroupGeometry world_;
-    std::map<std::tuple<GroupKind, int, int, int>, GroupGeometry> known_;
-};
-
 int peer_rank(const ParallelLayout& layout, int rank, int stage) {
     const RankCoordinates c = coordinates_of(layout, rank);
     return rank_at(layout, c.tp, c.cp, c.dp, stage);
 }
 
-CostClass cost_class(const ParallelLayout& layout, Geometries& geometries, const RankGraph& graph, int rank) {
+// A group is looked at once in a stage, at its member with coordinate 0.
+bool leads(GroupKind kind, const RankCoordinates& c) {
+    switch (kind) {
+    case GroupKind::tp:
+    case GroupKind::mp:
+        return c.tp == 0;
+    case GroupKind::cp:
+        return c.cp == 0;
+    case GroupKind::dp:
+        return c.dp == 0;
+    case GroupKind::dp_cp:
+        return c.dp == 0 && c.cp == 0;
+    case GroupKind::tp_cp:
+        return c.tp == 0 && c.cp == 0;
+    case GroupKind::ep:
+        return c.ep == 0;
+    case GroupKind::etp:
+        return c.etp == 0;
+    case GroupKind::edp:
+        return c.edp == 0;
+    case GroupKind::tp_ep:
+        return c.etp == 0 && c.ep == 0;
+    case GroupKind::pp:
+    case GroupKind::embd:
+    case GroupKind::pos_embd:
+    case GroupKind::world:
+        break;
+    }
+    return true;
+}
+
+// Without the place in the fabric.
+GroupGeometry shape_of(GroupGeometry geometry) {
+    geometry.switch_levels = 0;
+    geometry.ring_share = geometry.all_pairs_share = 1;
+    return geometry;
+}
+
+// The worst placed of the groups of each shape.
+class WorstPlaced {
+  public:
+    void add(const GroupGeometry& geometry) {
+        for (GroupGeometry& known : shapes_)
+            if (shape_of(known) == shape_of(geometry)) {
+                known.switch_levels = std::max(known.switch_levels, geometry.switch_levels);
+                known.ring_share = std::min(known.ring_share, geometry.ring_share);
+                known.all_pairs_share = std::min(known.all_pairs_share, geometry.all_pairs_share);
+                return;
+            }
+        shapes_.push_back(geometry);
+    }
+    const GroupGeometry& like(const GroupGeometry& geometry) const {
+        const auto found = std::ranges::find(shapes_, shape_of(geometry), shape_of);
+        ECHOSIM_CHECK(found != shapes_.end(), "every group of the stage was added");
+        return *found;
+    }
+    bool uniform() const { return shapes_.size() <= 1; }
+
+  private:
+    std::vector<GroupGeometry> shapes_;
+};
+
+// The geometry of one kind of group, or of pairs of ranks, at a stage; each group is computed once. Groups of
+// one shape differ in the switches between their nodes only, where a leaf ends between them. They count as
+// placed like the worst of them: the step waits for that one, and the stage stays one class.
+class Geometries {
+  public:
+    Geometries(const ParallelLayout& layout, const Cluster& cluster) : layout_(layout), cluster_(cluster) {
+        nodes_.nodes = nodes_for(cluster, layout.world_size);
+        std::vector<int> all(static_cast<std::size_t>(layout.world_size));
+        std::iota(all.begin(), all.end(), 0);
+        world_ = geometry_of(all, cluster, nodes_);
+    }
+    GroupGeometry of(GroupKind kind, int rank) {
+        if (kind == GroupKind::world)
+            return world_;
+        return groups(kind, coordinates_of(layout_, rank).pp).like(alone(group_of(layout_, kind, rank)));
+    }
+    GroupGeometry between(int rank, int stage) {
+        return pairs(coordinates_of(layout_, rank).pp, stage).like(pair(rank, stage));
+    }
+    // Every rank of the stage sees the same geometries.
+    bool uniform(const RankGraph& graph) {
+        return std::ranges::all_of(graph.communicators,
+                                   [&](GroupKind kind) {
+                                       return kind == GroupKind::world || groups(kind, graph.stage).uniform();
+                                   }) &&
+               std::ranges::all_of(graph.channels, [&](const Channel& channel) {
+                   return pairs(graph.stage, channel.peer_stage).uniform();
+               });
+    }
+
+  private:
+    GroupGeometry alone(const std::vector<int>& ranks) const { return geometry_of(ranks, cluster_, nodes_); }
+    GroupGeometry pair(int rank, int stage) const {
+        const auto [low, high] = std::minmax({rank, peer_rank(layout_, rank, stage)});
+        return alone({low, high});
+    }
+    template <class Visit> void each_rank(int stage, Visit visit) const {
+        for (int dp = 0; dp < layout_.dp; ++dp)
+            for (int cp = 0; cp < layout_.cp; ++cp)
+                for (int tp = 0; tp < layout_.tp; ++tp)
+                    visit(rank_at(layout_, tp, cp, dp, stage));
+    }
+    const WorstPlaced& groups(GroupKind kind, int stage) {
+        const auto [it, added] = groups_.try_emplace({kind, stage});
+        if (added)
+            each_rank(stage, [&](int rank) {
+                if (leads(kind, coordinates_of(layout_, rank)))
+                    it->second.add(alone(group_of(layout_, kind, rank)));
+            });
+        return it->second;
+    }
+    const WorstPlaced& pairs(int stage, int peer) {
+        const auto [it, added] = pairs_.try_emplace(std::minmax(stage, peer));
+        if (added)
+            each_rank(stage, [&](int rank) { it->second.add(pair(rank, peer)); });
+        return it->second;
+    }
+
+    const ParallelLayout& layout_;
+    const Cluster& cluster_;
+    NodePlacement nodes_; // in order
+    GroupGeometry world_;
+    std::map<std::pair<GroupKind, int>, WorstPlaced> groups_; // by kind and stage
+    std::map<std::pair<int, int>, WorstPlaced> pairs_;        // by stages
+};
+
+CostClass cost_class(Geometries& geometries, const RankGraph& graph, int rank) {
     CostClass c;
     c.stage = graph.stage;
     for (const GroupKind kind : graph.communicators)
         c.communicators.push_back(geometries.of(kind, rank));
     for (const Channel& channel : graph.channels)
-        c.channels.push_back(geometries.between(rank, peer_rank(layout, rank, channel.peer_stage)));
+        c.channels.push_back(geometries.between(rank, channel.peer_stage));
     return c;
-}
-
-// Every rank of the stage sees the same geometries. A group is looked at once, at its members with coordinate
-// 0.
-bool uniform(const ParallelLayout& layout, Geometries& geometries, const RankGraph& graph,
-             const CostClass& first) {
-    for (int dp = 0; dp < layout.dp; ++dp)
-        for (int cp = 0; cp < layout.cp; ++cp)
-            for (int tp = 0; tp < layout.tp; ++tp) {
-                const int rank = rank_at(layout, tp, cp, dp, graph.stage);
-                for (std::size_t slot = 0; slot < graph.communicators.size(); ++slot) {
-                    const GroupKind kind = graph.communicators[slot];
-                    const bool leads =
-                        (kind == GroupKind::tp && tp == 0) || (kind == GroupKind::mp && tp == 0) ||
-                        (kind == GroupKind::dp_cp && dp == 0 && cp == 0) || kind == GroupKind::embd;
-                    if (leads && !(geometries.of(kind, rank) == first.communicators[slot]))
-                        return false;
-                }
-                for (std::size_t i = 0; i < graph.channels.size(); ++i)
-                    if (!(geometries.between(rank, peer_rank(layout, rank, graph.channels[i].peer_stage)) ==
-                          first.channels[i]))
-                        return false;
-            }
-    return true;
 }
 
 class Placer {
@@ -104,17 +175,14 @@ class Placer {
 
   private:
     bool all_uniform() {
-        return std::ranges::all_of(graphs_, [&](const RankGraph& graph) {
-            const CostClass first =
-                cost_class(layout_, geometries_, graph, rank_at(layout_, 0, 0, 0, graph.stage));
-            return uniform(layout_, geometries_, graph, first);
-        });
+        return std::ranges::all_of(graphs_,
+                                   [&](const RankGraph& graph) { return geometries_.uniform(graph); });
     }
     void add(int rank, const RankGraph& graph) {
         SimulatedRank r;
         r.rank = rank;
         r.stage = graph.stage;
-        const CostClass costs = cost_class(layout_, geometries_, graph, rank);
+        const CostClass costs = cost_class(geometries_, graph, rank);
         r.costs = static_cast<std::uint32_t>(std::ranges::find(placement_.cost_classes, costs) -
                                              placement_.cost_classes.begin());
         if (r.costs == placement_.cost_classes.size())

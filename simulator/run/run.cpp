@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simulator/run/run.h"
 
+#include "comm_models/fabric.h"
 #include "comm_models/nccl_model.h"
 #include "interference/slowdown.h"
 #include "simulator/analysis/breakdown.h"
@@ -20,7 +21,6 @@
 #include <algorithm>
 #include <charconv>
 #include <chrono>
-#include <cmath>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -58,14 +58,7 @@ void warn_of_cluster(const Job& job, const Cluster& cluster, std::vector<std::st
     const Node& node = cluster.node;
     if (job.parallel.world_size <= node.gpus)
         return;
-    const bool oversubscribed = std::ranges::any_of(
-        cluster.fabric.levels, [](const FabricLevel& level) { return level.oversubscription > 1; });
-    if (oversubscribed)
-        warnings.push_back(
-            "cluster.fabric.levels: oversubscription is not modelled: traffic between leaves counts as "
-            "if the fabric were not blocking");
-    // as NCCL counts a PCIe path: 12 GB/s for a x16 link of generation 3, twice that each generation
-    const BytesPerSecond pcie = 12_GBps * std::exp2(node.pcie.gen - 3) * node.pcie.width / 16.0;
+    const BytesPerSecond pcie = pcie_rate(node.pcie);
     if (node.nics.bandwidth > 1.1 * pcie)
         warnings.push_back(
             fmt::format("cluster.node.nics.bandwidth {} is more than a GPU's PCIe path carries ({}): the "

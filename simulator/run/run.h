@@ -14,7 +14,7 @@ enum class TimelineRanks : std::uint8_t { representative, all, listed };
 
 struct RunOptions {
     std::string interference = "off"; // off | constant:F
-    bool contention = false;          // communication that overlaps shares NVLink and NICs
+    bool contention = false;          // communication that overlaps shares NVLink, NICs, PCIe, memory
     bool fold = true;                 // false: simulate every rank on its own
     std::string calibration;          // file of `echosim calibrate`, or empty
     bool keep_timeline = false;       // fill RunOutput::trace

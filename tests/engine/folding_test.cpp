@@ -108,6 +108,21 @@ TEST(Folding, IsExactUnderInterference) {
     }
 }
 
+TEST(Folding, HoldsWhereLeavesEndBetweenTheRanksOfAStage) {
+    // Leaves of 3 nodes: of the pairs of stages 0 and 1, nodes (0, 2) share a leaf and (1, 3) do not. All
+    // count as placed like the latter.
+    Cluster cluster = find_cluster("dgx-h100");
+    cluster.fabric.levels = {{6, 1, 0.3e-6}, {64, 1, 0.3e-6}};
+    const Job job = job_of("--tensor-model-parallel-size 8 --pipeline-model-parallel-size 2 "
+                           "--sequence-parallel --global-batch-size 16 --use-distributed-optimizer",
+                           32);
+    EXPECT_TRUE(compare(job, cluster, NoSlowdown{}));
+    const BuiltStep step = build_step(job, cluster, true);
+    for (const CostClass& costs : step.placement.cost_classes)
+        for (const GroupGeometry& pair : costs.channels)
+            EXPECT_EQ(pair.switch_levels, 2);
+}
+
 std::string random_flags(std::mt19937& random, int& gpus) {
     const auto one_of = [&](std::initializer_list<int> list) {
         return *(list.begin() + random() % list.size());

@@ -96,6 +96,76 @@ TEST(Rates, ALateMemberStartsTheCollectiveForAll) {
     EXPECT_EQ(t.end, 12'000);
 }
 
+// The step once more with contention; `share(rank, op)` = share of its NIC that an op needs alone.
+template <class Share> Timeline with_shared_nics(HandStep& step, Share share) {
+    step.run();
+    std::vector<AnnotatedGraph> graphs = step.annotated();
+    for (std::size_t rank = 0; rank < graphs.size(); ++rank)
+        for (std::vector<OpCost>& block : graphs[rank].costs)
+            for (std::size_t op = 0; op < block.size(); ++op)
+                block[op].nic_share = share(rank, op);
+    return simulate({.placement = step.placement(),
+                     .graphs = graphs,
+                     .slowdown = NoSlowdown{},
+                     .record = std::vector<bool>(graphs.size(), true),
+                     .contention = true});
+}
+
+// Collectives that start together, each on a stream of its own.
+void add_collectives(HandStep& step, std::size_t rank, std::initializer_list<std::pair<Slot, TimeNs>> list) {
+    BlockBuilder b = step.block(rank);
+    Stream stream = Stream::tp;
+    for (const auto& [slot, time] : list) {
+        b.collective("collective",
+                     {static_cast<std::uint32_t>(slot), CollectiveKind::all_reduce, static_cast<Bytes>(time),
+                      DType::bf16},
+                     stream);
+        stream = Stream::dp;
+    }
+    step.use(rank, b.finish());
+}
+
+TEST(Links, CollectivesThatFillANicShareIt) {
+    // 10 and 4 us of work at one half each: the short one ends at 8, the long one has 6 left: 14.
+    HandStep step(1);
+    add_collectives(step, 0, {{Slot::tp, 10'000}, {Slot::tp, 4'000}});
+    const Timeline t = with_shared_nics(step, [](std::size_t, std::size_t) { return 1.0F; });
+    EXPECT_EQ(t.ranks[0].duration[0], 14'000);
+    EXPECT_EQ(t.ranks[0].duration[1], 8'000);
+    // 0.5 + 0.4 of the NIC leave both alone
+    const Timeline narrow =
+        with_shared_nics(step, [](std::size_t, std::size_t op) { return op == 0 ? 0.5F : 0.4F; });
+    EXPECT_EQ(narrow.ranks[0].duration[0], 10'000);
+    EXPECT_EQ(narrow.ranks[0].duration[1], 4'000);
+}
+
+TEST(Links, WhatASlowGroupLeavesElsewhereIsUsed) {
+    // The world's collective shares rank 0's NIC and runs at 1/2 there; so it leaves 1/2 of rank 1's NIC, and
+    // the 0.5 that the other collective of rank 1 needs is there.
+    HandStep step(2);
+    add_collectives(step, 0, {{Slot::world, 10'000}, {Slot::tp, 20'000}});
+    add_collectives(step, 1, {{Slot::world, 10'000}, {Slot::tp, 8'000}});
+    const Timeline t = with_shared_nics(
+        step, [](std::size_t rank, std::size_t op) { return rank == 1 && op == 1 ? 0.5F : 1.0F; });
+    EXPECT_EQ(t.ranks[1].duration[1], 8'000);
+    EXPECT_EQ(t.ranks[0].duration[0], 20'000);
+    EXPECT_EQ(t.ranks[1].duration[0], 20'000);
+    EXPECT_EQ(t.ranks[0].duration[1], 30'000); // 10 of 20 us done at 20, then alone
+}
+
+TEST(Links, SendingAndReceivingDoNotMeet) {
+    HandStep step(2);
+    for (const std::size_t rank : {0U, 1U}) {
+        BlockBuilder b = step.block(rank);
+        const int peer = rank == 0 ? 1 : 0;
+        b.transfer("exchange", {{step.part(rank, peer, true, 6'000), step.part(rank, peer, false, 6'000)}},
+                   Stream::pp, {});
+        step.use(rank, b.finish());
+    }
+    const Timeline t = with_shared_nics(step, [](std::size_t, std::size_t) { return 1.0F; });
+    EXPECT_EQ(t.end, 6'000);
+}
+
 void expect_same_times(const Timeline& a, const Timeline& b) {
     ASSERT_EQ(a.ranks.size(), b.ranks.size());
     EXPECT_EQ(a.end, b.end);
