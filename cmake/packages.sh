@@ -7,7 +7,7 @@
 build_packages=(ca-certificates git g++ cmake ninja-build pkg-config
     nlohmann-json3-dev libfmt-dev libzstd-dev zlib1g-dev libboost-dev)
 # shellcheck disable=SC2034
-test_packages=(libgtest-dev libgmock-dev libbenchmark-dev libeigen3-dev)
+test_packages=(libgtest-dev libgmock-dev libbenchmark-dev libeigen3-dev libsimgrid-dev)
 # shellcheck disable=SC2034
 long_packages=(clang clang-tidy clang-format shellcheck)
 
