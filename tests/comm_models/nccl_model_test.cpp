@@ -330,30 +330,6 @@ TEST(NcclModel, ThreadsAgree) {
         EXPECT_EQ(result, total());
 }
 
-// Eight MI300X (hisohara/ai-scripts) and two nodes of them over RoCE (OCI), all_reduce, us: what the form was
-// fitted to, and the reason why all else of AMD is assumed.
-TEST(RcclModel, MeasuredPointsOfMi300x) {
-    Cluster cluster = cluster_of("mi300x");
-    cluster.node.cpu = "amd-genoa";
-    cluster.fabric.kind = FabricKind::roce;
-    const std::pair<Bytes, double> node[] = {{4 * kKiB, 13.72},  {64 * kKiB, 14.25}, {kMiB, 28.39},
-                                             {16 * kMiB, 149.9}, {64 * kMiB, 432.5}, {1024 * kMiB, 5990.7}};
-    for (const auto& [bytes, us] : node)
-        EXPECT_NEAR(microseconds(cluster, 1, 8, kReduce, bytes), us, 0.04 * us) << bytes;
-    const std::pair<Bytes, double> two[] = {{1024 * kMiB, 5753}, {8192 * kMiB, 45110}};
-    for (const auto& [bytes, us] : two)
-        EXPECT_NEAR(microseconds(cluster, 2, 8, kReduce, bytes), us, 0.03 * us) << bytes;
-    // Gathers go directly: seven links of 45 GB/s carry 1/8 each: busbw 310 of eight GPUs, 48 of a pair.
-    const auto model = std::make_unique<NcclModel>(cluster);
-    const auto busbw = [&](int ranks) {
-        return model->estimate({.kind = kGather, .bytes = 8192 * kMiB}, group_on(cluster, 1, ranks))
-                   .bus_bandwidth *
-               1e-9;
-    };
-    EXPECT_NEAR(busbw(8), 310, 10);
-    EXPECT_NEAR(busbw(2), 48, 1);
-}
-
 TEST(NcclModel, FollowsTheEnvironment) {
     const Cluster cluster = cluster_of("h100-sxm");
     const auto algorithm = [&](const char* name, const char* value) {

@@ -310,19 +310,5 @@ TEST(NcclTuner, SwitchOf16Ampere) {
     EXPECT_EQ(leaves_ll(s, kAllReduce), 0.25);
 }
 
-// RCCL: no NVLS, the mesh serves gathers and middle all-reduces, the ring large ones.
-TEST(RcclTuner, Mi300xMesh) {
-    const GroupSystem s = system_of("mi300x", 1, 8);
-    EXPECT_EQ(choice(s, kAllReduce, 256), "ring/LL");
-    EXPECT_EQ(choice(s, kAllReduce, 4096), "direct/Simple");
-    EXPECT_EQ(choice(s, kAllReduce, 64 * kMiB), "ring/Simple");
-    EXPECT_EQ(choice(s, kAllGather, 64 * kMiB), "direct/Simple");
-    const GroupSystem two = system_of("mi300x", 2, 8);
-    EXPECT_EQ(choice(two, kAllGather, 1 * kMiB), "ring/LL");     // 64 KiB a rank <= 96 KiB
-    EXPECT_EQ(choice(two, kAllGather, 16 * kMiB), "ring/LL128"); // 1 MiB a rank <= 4.8 MiB
-    EXPECT_EQ(choice(two, kAllGather, 1024 * kMiB), "ring/Simple");
-    EXPECT_EQ(choice(two, kAllReduce, 1024 * kMiB), "ring/Simple");
-}
-
 } // namespace
 } // namespace echosim::nccl
