@@ -59,7 +59,6 @@ class Samples {
   private:
     std::size_t add_group(const CollectiveSample& sample, const ModelConstants& constants);
 
-    const CalibrationData& data_;
     std::vector<Cluster> visible_;
     std::vector<Group> groups_;
     std::vector<Point> points_;
@@ -75,7 +74,7 @@ Choice choice_of(const Collective& collective, const GroupSystem& system, const 
     return {entry.algorithm, entry.protocol};
 }
 
-Samples::Samples(const CalibrationData& data, const ModelConstants& constants) : data_(data) {
+Samples::Samples(const CalibrationData& data, const ModelConstants& constants) {
     visible_.reserve(data.clusters.size());
     for (const Cluster& cluster : data.clusters)
         visible_.push_back(visible_cluster(cluster, read_settings(cluster.nccl, {})));
