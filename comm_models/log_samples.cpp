@@ -62,12 +62,12 @@ std::vector<int> placed(int ranks, int nodes, const Cluster& cluster) {
 
 // Why a table cannot be used; empty otherwise.
 std::string unusable(const NcclTestsTable& table, int ranks, const Cluster& cluster) {
-    if (!table.kind)
-        return "neither the text nor the columns tell which collective it is";
     if (ranks == 0)
         return "the number of ranks is not known: give --gpus N";
     if (ranks == 1)
         return "one rank communicates with nobody (nccl-tests was built without MPI?)";
+    if (!table.kind)
+        return "neither the text nor the columns tell which collective it is";
     if (table.nodes > 0 && ranks > table.nodes * cluster.node.gpus)
         return fmt::format("{} ranks on {} hosts, but a node of the cluster has {} GPUs", ranks, table.nodes,
                            cluster.node.gpus);

@@ -123,9 +123,9 @@ std::map<std::string, std::string> groups_of(const CollectiveTable& table, Bytes
         {"nodes", std::to_string(table.nodes)},
         {"size", size},
         {"table", table.name}};
-    // eight GPUs behind NVSwitch, alone or several of them
+    // boards of eight GPUs behind NVSwitch
     if (table.cluster.node.gpus == 8 && table.cluster.node.nvlink.nvswitch)
-        groups["dgx-class size"] = size;
+        groups["dgx-class size"] = size + (table.nodes == 1 ? ", one node" : ", several nodes");
     return groups;
 }
 

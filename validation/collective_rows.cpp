@@ -181,6 +181,8 @@ CollectiveTable read_table(RowFields& f) {
         f.refuse(fmt::format("collective \"{}\" is not known", table.collective));
     table.kind = kind.value_or(table.kind);
     const Gpu* gpu = catalogue_gpu(f);
+    if (table.gpus < 2 || table.nodes < 1)
+        f.refuse("gpus or nodes is of the wrong type");
     if (f.unusable().empty())
         set_cluster(f, *gpu, table);
     table.skipped = f.unusable();
