@@ -233,7 +233,7 @@ void add_network(const Cluster& cluster, const GroupSystem& s, const ModelConsta
                 t.fabric.hop[p] = earlier.hop[p];
         if (earlier.ll_rate_per_nic > 0)
             t.fabric.ll_rate_per_nic = earlier.ll_rate_per_nic;
-        if (earlier.nic_rate > 0)
+        if (earlier.nic_rate > 0 && given <= 0)
             each = std::min(each, earlier.nic_rate);
     }
     t.far_rate = nics * each * s.group.ring_share;

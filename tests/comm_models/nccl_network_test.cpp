@@ -158,6 +158,17 @@ TEST(NcclNetwork, LargeRingsReachTheNics) {
     }
 }
 
+// Before NCCL 2.12 a NIC reaches 16.4 GB/s whatever its rate, unless the cluster states its efficiency: 8 GiB
+// on 16 ranks 2 x 15/16 x 8.59e9 / (8 x 16.4e3) = 122.8 ms, with 80 % of 24 GB/s 104.9 ms.
+TEST(NcclNetwork, EarlyVersionsAndStatedEfficiency) {
+    Cluster cluster = cluster_with("a100-sxm-40gb", 200, "2.10");
+    const Collective large = call(CollectiveKind::all_reduce, 8192_MiB);
+    const GroupGeometry group = group_on(cluster, 2, 8);
+    EXPECT_NEAR(forced(cluster, "Ring", "Simple", large, group) / 122.8e3, 1.03, 0.03);
+    cluster.fabric.efficiency = 0.8;
+    EXPECT_NEAR(forced(cluster, "Ring", "Simple", large, group) / 104.9e3, 1.03, 0.03);
+}
+
 // Latency of a ring is linear in the nodes, that of a tree in their logarithm: four bytes on 16, 128 and
 // 10,000 GPUs. LL128 over 8 A100 a node: a tree is 2 floor(log2 N) hops of 11.7 us deep.
 TEST(NcclNetwork, LatencyByNumberOfNodes) {
