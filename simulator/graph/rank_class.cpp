@@ -123,18 +123,20 @@ class Geometries {
     }
     const WorstPlaced& groups(GroupKind kind, int stage) {
         const auto [it, added] = groups_.try_emplace({kind, stage});
+        WorstPlaced& worst = it->second; // clang 14 captures no structured binding
         if (added)
             each_rank(stage, [&](int rank) {
                 if (leads(kind, coordinates_of(layout_, rank)))
-                    it->second.add(alone(group_of(layout_, kind, rank)));
+                    worst.add(alone(group_of(layout_, kind, rank)));
             });
-        return it->second;
+        return worst;
     }
     const WorstPlaced& pairs(int stage, int peer) {
         const auto [it, added] = pairs_.try_emplace(std::minmax(stage, peer));
+        WorstPlaced& worst = it->second;
         if (added)
-            each_rank(stage, [&](int rank) { it->second.add(pair(rank, peer)); });
-        return it->second;
+            each_rank(stage, [&](int rank) { worst.add(pair(rank, peer)); });
+        return worst;
     }
 
     const ParallelLayout& layout_;

@@ -64,19 +64,19 @@ void BM_FairShare_change(benchmark::State& state, Routing routing, double oversu
     for (std::size_t i = 0; i < kFlows; ++i)
         ids.push_back(share.add_flow(system.flows[i]));
     share.solve();
-    std::size_t next = kFlows, oldest = 0, changed = 0;
+    std::size_t next = kFlows, oldest = 0;
+    double changed = 0;
     for (auto _ : state) {
         share.remove_flow(ids[oldest]);
         ids[oldest] = share.add_flow(system.flows[next]);
         const auto rates = share.solve();
-        changed += rates.size();
+        changed += static_cast<double>(rates.size());
         benchmark::DoNotOptimize(rates.data());
         oldest = (oldest + 1) % kFlows;
         next = (next + 1) % system.flows.size();
     }
     state.counters["links_per_flow"] = system.links_per_flow;
-    state.counters["changed"] =
-        static_cast<double>(changed) / static_cast<double>(std::max<std::size_t>(1, state.iterations()));
+    state.counters["changed"] = benchmark::Counter(changed, benchmark::Counter::kAvgIterations);
 }
 
 void BM_FairShare_from_scratch(benchmark::State& state) {

@@ -133,7 +133,8 @@ TEST(Contention, AShuffledRingOnAFatTreeOfStaticRoutes) {
         cluster.fabric.levels = {{16 + row.uplinks, 16.0 / row.uplinks, 0}};
         cluster.fabric.routing = Routing::fixed;
         for (const bool shuffle : {false, true}) {
-            FabricLinks fabric(cluster, 256, placement_from(shuffle ? "shuffled:10" : "packed", 256, cluster));
+            FabricLinks fabric(cluster, 256,
+                               placement_from(shuffle ? "shuffled:10" : "packed", 256, cluster));
             std::vector<ConcurrentOp> ops;
             for (int host = 0; host < 256; ++host)
                 ops.push_back(op_of(fabric, CollectiveKind::send_recv, Algorithm::direct, 250e3,
