@@ -255,6 +255,17 @@ void add_point_to_point(const Settings& settings, const TuningTable& table, Grou
     s.p2p_per_peer = std::min(s.p2p_pool, power_of_two(per_peer));
 }
 
+// A CTA moves at most half more than its share of what the default number of them reaches within a node: 14
+// GB/s on A100, 22 on H100, 33 on B200.
+constexpr double kCtaRate[] = {12, 14, 22, 33};
+
+void limit_by_ctas(int default_ring, int default_nvls, GroupSystem& s) {
+    if (s.ring_ctas < default_ring)
+        s.ring_cta_share = std::min(1.0, s.ring_ctas * kCtaRate[s.arch] / (s.ring.channels * s.ring.intra));
+    if (s.nvls_ctas < default_nvls)
+        s.nvls_cta_share = std::min(1.0, 1.5 * s.nvls_ctas / default_nvls);
+}
+
 void take_graph(const ObservedGraph& observed, SearchGraph& graph) {
     graph.channels = observed.channels > 0 ? observed.channels : graph.channels;
     graph.intra = observed.intra > 0 ? observed.intra : graph.intra;
@@ -321,6 +332,9 @@ GroupSystem group_system(const Cluster& cluster, const GroupGeometry& group, con
     add_channels(settings, table, s);
     add_point_to_point(settings, table, s);
     take_log(cluster, s);
+    GroupSystem unlimited = s;
+    add_channels({}, table, unlimited);
+    limit_by_ctas(unlimited.ring_ctas, unlimited.nvls_ctas, s);
     return s;
 }
 

@@ -47,6 +47,9 @@ struct GroupSystem {
     SearchGraph collnet_direct, collnet_chain;
     int ring_ctas = 0; // channels of the communicator, used by ring and tree
     int nvls_ctas = 0;
+    // Share of their rates that fewer CTAs than the default leave (settings or a log); 1 = no limit.
+    double ring_cta_share = 1;
+    double nvls_cta_share = 1;
     int p2p_pool = 0;     // channels for point-to-point transfers
     int p2p_per_peer = 0; // of them, for one peer at most
     // From the environment: threads of a CTA (0 = NCCL's), bytes of a connection's buffer for Simple, of the

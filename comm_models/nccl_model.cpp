@@ -56,10 +56,15 @@ void fill_cost(const Collective& c, const GroupSystem& s, const nccl::TimeTerms&
 }
 
 nccl::TimeTerms time_terms(const Collective& c, const nccl::Choice& choice, const GroupPlan& plan) {
-    if (plan.system.amd)
-        return nccl::rccl_time(c, choice, plan.system, plan.timing);
-    return plan.system.nodes > 1 ? nccl::network_time(c, choice, plan.system, plan.timing)
-                                 : nccl::node_time(c, choice, plan.system, plan.timing);
+    const GroupSystem& s = plan.system;
+    if (s.amd)
+        return nccl::rccl_time(c, choice, s, plan.timing);
+    nccl::TimeTerms terms = s.nodes > 1 ? nccl::network_time(c, choice, s, plan.timing)
+                                        : nccl::node_time(c, choice, s, plan.timing);
+    const bool nvls = choice.algorithm == Algorithm::nvls || choice.algorithm == Algorithm::nvls_tree;
+    if (choice.protocol == Protocol::simple && c.buffers == Buffers::plain)
+        terms.transfer /= nvls ? s.nvls_cta_share : s.ring_cta_share;
+    return terms;
 }
 
 } // namespace

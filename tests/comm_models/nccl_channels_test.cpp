@@ -2,6 +2,7 @@
 #include "comm_models/nccl_channels.h"
 
 #include "clusters.h"
+#include "comm_models/nccl_model.h"
 #include "comm_models/nccl_volumes.h"
 
 #include <gtest/gtest.h>
@@ -147,6 +148,17 @@ TEST(NcclChannels, ProtocolOfPairs) {
     const GroupSystem node = system_of("h100-sxm", 1, 8);
     EXPECT_EQ(point_to_point_protocol(call(kAllToAll, 8 * 64 * kKiB), node), Protocol::ll);
     EXPECT_EQ(point_to_point_protocol(call(kAllToAll, 8 * 128 * kKiB), node), Protocol::simple);
+}
+
+// Four CTAs of 22 GB/s instead of 24: 7/8 of 256 MiB at 88 GB/s take at least 2.67 ms.
+TEST(NcclChannels, FewChannelsLimitTheRate) {
+    NcclOptions options;
+    options.environment = {{"NCCL_MAX_NCHANNELS", "4"}};
+    const auto model = std::make_unique<NcclModel>(cluster_of("h100-sxm"), options);
+    const CommCost cost = model->estimate({.kind = kGather, .bytes = static_cast<Bytes>(256 * kMiB)},
+                                          group_on(cluster_of("h100-sxm"), 1, 8));
+    EXPECT_EQ(cost.channels, 4);
+    EXPECT_NEAR(cost.time * 1e6, 2669, 0.15 * 2669);
 }
 
 Volumes on(const GroupSystem& s, CollectiveKind kind, Algorithm algorithm, double bytes) {
