@@ -42,7 +42,7 @@ struct ValidationReport {
 struct ValidateOptions {
     int threads = 0; // 0 = one a core
     std::string interference = "off";
-    std::string calibration; // file; empty = the presets
+    std::string calibration = {}; // file; empty = the presets
 };
 // First problem of the error, without the row's own name in front.
 std::string reason_of(const InputError& error, const std::string& row);

@@ -21,7 +21,7 @@ namespace echosim {
 struct CollectiveValidateOptions {
     int threads = 0; // 0 = one a core
     bool cross = false;
-    std::string calibration; // file; empty = the presets. Not with `cross`
+    std::string calibration = {}; // file; empty = the presets. Not with `cross`
 };
 
 // Results do not depend on the number of threads. Throws InputError when the file is not such a table.
