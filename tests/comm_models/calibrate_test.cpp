@@ -2,12 +2,16 @@
 #include "comm_models/calibrate.h"
 
 #include "clusters.h"
+#include "comm_models/log_samples.h"
 #include "comm_models/nccl_model.h"
 #include "simulator/core/error.h"
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
+#include <fstream>
 #include <gtest/gtest.h>
+#include <map>
 #include <nlohmann/json.hpp>
 
 namespace echosim::nccl {
@@ -175,6 +179,55 @@ TEST(Calibrate, RefusesWhatHoldsNoTime) {
     for (CollectiveSample& sample : data.samples)
         sample.us = 0;
     EXPECT_THROW(calibrate(data, preset_constants()), InputError);
+}
+
+// The single-node tables beside the project, each with the same weight.
+CalibrationData published(const char* path) {
+    std::ifstream file(path);
+    const nlohmann::json json = nlohmann::json::parse(file);
+    CalibrationData data;
+    std::map<std::string, CollectiveSample> tables;
+    for (const auto& t : json.at("tables")) {
+        if (t.at("degraded").get<bool>() || t.at("nodes") != 1)
+            continue;
+        Cluster cluster = test::cluster_of(t.at("gpu").get<std::string>(), t.at("gpus_per_node"));
+        cluster.nccl = t.at("nccl_version").is_string() ? t.at("nccl_version").get<std::string>()
+                                                        : std::string(likely_nccl(cluster.gpu.arch));
+        const std::string kind = t.at("collective");
+        CollectiveSample sample{data.clusters.size(), {}, test::group_on(cluster, 1, t.at("gpus")), 0, 0};
+        sample.collective.kind =
+            kind == "alltoall" ? CollectiveKind::all_to_all : collective_from(kind).value();
+        sample.collective.in_place = false;
+        sample.weight = 1.0 / t.at("rows").get<double>();
+        data.clusters.push_back(cluster);
+        tables.emplace(t.at("table").get<std::string>(), sample);
+    }
+    for (const auto& row : json.at("rows")) {
+        const auto table = tables.find(row.at("table").get<std::string>());
+        if (table == tables.end())
+            continue;
+        data.samples.push_back(table->second);
+        data.samples.back().collective.bytes = row.at("bytes");
+        data.samples.back().us = row.at("time_us");
+    }
+    return data;
+}
+
+// The presets are what calibrate() makes of these tables, starting from data sheets.
+TEST(Calibrate, MakesThePresets) {
+    constexpr const char* kData = "../shared/data/nccl_tests.json";
+    if (!std::filesystem::exists(kData))
+        GTEST_SKIP() << kData << " is not there";
+    ModelConstants fitted = calibrate(published(kData), derived_constants()).constants;
+    ASSERT_EQ(fitted.links.size(), 7U);
+    ModelConstants presets = preset_constants();
+    for (LinkProfile& made : fitted.links) {
+        const auto now = link_constants(made);
+        const auto then = link_constants(link_of(presets, made.name));
+        for (std::size_t i = 0; i < now.size(); ++i)
+            EXPECT_NEAR(*now[i].value, *then[i].value, 0.02 * std::abs(*then[i].value))
+                << made.name << " " << now[i].group << "." << now[i].key;
+    }
 }
 
 TEST(ConstantsJson, PresetsSurviveWritingAndReading) {
