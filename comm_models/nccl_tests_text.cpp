@@ -20,8 +20,8 @@ constexpr std::array<bool, 256> make_separators() {
     std::array<bool, 256> table{};
     for (std::size_t c = 0; c <= ' '; ++c)
         table[c] = true;
-    for (const unsigned char c : {'|', '`', '"', ',', '\x7f'})
-        table[c] = true;
+    for (const char c : {'|', '`', '"', ',', '\x7f'})
+        table[static_cast<unsigned char>(c)] = true;
     return table;
 }
 constexpr std::array<bool, 256> kSeparators = make_separators();
