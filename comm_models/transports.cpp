@@ -20,8 +20,8 @@ constexpr double kFewBatchBytes = 512.0 * 1024 * 1024;
 struct DeepEpKernel {
     double start, cap, per_sm, knee; // us, share of NVLink, GB/s of an SM, bytes
 };
-constexpr DeepEpKernel kDispatch{25.6, 317.0 / 450, 14.5, 7.5e6};
-constexpr DeepEpKernel kCombine{37.4, 330.0 / 450, 17.8, 20.3e6};
+constexpr DeepEpKernel kDispatch{25.6, 288.0 / 450, 14.9, 6.6e6};
+constexpr DeepEpKernel kCombine{40.0, 306.0 / 450, 17.8, 17.9e6};
 constexpr int kDeepEpSms = 20;
 constexpr double kDeepEpNetwork = 0.86;
 constexpr int kPipelineSms = 16;
@@ -96,7 +96,7 @@ std::optional<Taken> deepep(const Collective& c, const GroupSystem& s, const Gro
     taken.ctas = c.sms > 0 ? c.sms : kDeepEpSms;
     taken.latency = kernel.start;
     const double cap = kernel.cap * nvlink_rate(t), of_sms = kernel.per_sm * taken.ctas;
-    const double rate = std::pow(std::pow(cap, -4) + std::pow(of_sms, -4), -0.25);
+    const double rate = std::pow(std::pow(cap, -10) + std::pow(of_sms, -10), -0.1);
     double transfer = volume * (1 + 0.5 * kernel.knee / (volume + kernel.knee)) / (rate * kPerUs);
     if (s.nodes > 1) {
         taken.latency += t.fabric.hop[static_cast<std::size_t>(Protocol::simple)] + t.hop_extra;

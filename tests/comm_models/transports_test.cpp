@@ -82,7 +82,7 @@ TEST(DeepEp, DispatchAndCombineOfEightH100) {
     const Cluster cluster = test::cluster_of("h100-sxm");
     const CommCost dispatch = cost_on(
         cluster, {.kind = CollectiveKind::all_to_all, .bytes = 140500000, .transport = Transport::deepep});
-    EXPECT_NEAR(us(dispatch), 492, 0.12 * 492);
+    EXPECT_NEAR(us(dispatch), 492, 0.15 * 492);
     EXPECT_EQ(dispatch.channels, 20);
     EXPECT_EQ(dispatch.provenance, Provenance::fitted);
     const CommCost combine =
