@@ -73,8 +73,8 @@ CollectiveReport make_report(const Invocation& invocation, const NcclModel& mode
 Output output_of(const Invocation& invocation, const CollectiveReport& report, const TextStyle& style) {
     const bool explain = invocation.has("--explain");
     Output output;
-    output.json = document_text(collective_document(report, explain));
-    output.file = output.json;
+    if (invocation.has("--json") || invocation.has("--output"))
+        output.file = output.json = document_text(collective_document(report, explain));
     output.text = invocation.has("--csv") ? collective_csv(report) : collective_table_text(report);
     if (explain)
         output.text += collective_explain_text(report, invocation.has("--in-place"), style);

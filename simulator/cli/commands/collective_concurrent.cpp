@@ -206,8 +206,8 @@ std::string text_of(const CollectiveRequest& request, const std::vector<Op>& ops
                    fmt::format("{:.2f}", slowdown(op)),
                    op.result.shared ? fabric.describe(op.result.bottleneck) : "-"});
     }
-    return fmt::format("# {} collectives on {} GPUs of {}, nodes {}; NCCL {}\n", ops.size(), request.gpus,
-                       request.cluster.name, request.placement_text, nccl_version_text(request.cluster)) +
+    return fmt::format("# {} collectives on {} GPUs of {}, nodes {}; {}\n", ops.size(), request.gpus,
+                       request.cluster.name, request.placement_text, library_text(request.cluster)) +
            table.text(style, 0) + fmt::format("# all done after {}\n", format_time(last));
 }
 

@@ -105,8 +105,9 @@ void add_limit(const CollectiveRequest& request, Chart& chart) {
     if (g.nodes == 1) {
         if (g.nvlink && node.nvlink.bandwidth > 0)
             chart.limits.push_back(
-                {node.nvlink.bandwidth / 1e9, fmt::format("NVLink of one GPU, {}: no ring is faster",
-                                                          format_bandwidth(node.nvlink.bandwidth))});
+                {node.nvlink.bandwidth / 1e9,
+                 fmt::format("{} of one GPU, {}: no ring is faster", link_name(request.cluster),
+                             format_bandwidth(node.nvlink.bandwidth))});
         return;
     }
     const double nics = g.nics_per_node * node.nics.bandwidth / 1e9; // of one node's members
@@ -131,8 +132,7 @@ Chart collective_chart(const CollectiveReport& report, const NcclModel& model) {
     const CollectiveRequest& request = report.request;
     Chart chart;
     chart.title = fmt::format("{} on {}", to_string(request.call.kind), request.cluster.name);
-    chart.subtitle =
-        fmt::format("{}; NCCL {}; modelled", group_text(request), nccl_version_text(request.cluster));
+    chart.subtitle = fmt::format("{}; {}; modelled", group_text(request), library_text(request.cluster));
     chart.x = {.title = "size", .scale = AxisScale::log2, .unit = AxisUnit::bytes};
     chart.y = {.title = "bus bandwidth (GB/s)"};
     chart.series.push_back(curve(report, model, false));

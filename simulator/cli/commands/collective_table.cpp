@@ -16,11 +16,15 @@ bool is_measured(const CollectiveReport& report) {
     return !report.measured_file.empty();
 }
 
+bool is_amd(Arch arch) {
+    return arch == Arch::cdna2 || arch == Arch::cdna3 || arch == Arch::cdna4;
+}
+
 std::string machine_text(const Cluster& cluster) {
     const Node& node = cluster.node;
     std::string text = fmt::format("{}, {} GPUs a node", cluster.gpu.name, node.gpus);
     if (node.nvlink.bandwidth > 0)
-        text += fmt::format(", NVLink {} a GPU", format_bandwidth(node.nvlink.bandwidth));
+        text += fmt::format(", {} {} a GPU", link_name(cluster), format_bandwidth(node.nvlink.bandwidth));
     else
         text += fmt::format(", PCIe {} x{}", node.pcie.gen, node.pcie.width);
     if (cluster.nvlink_domain_nodes > 1)
@@ -71,7 +75,7 @@ std::string header(const CollectiveReport& report) {
     std::string settings;
     for (const auto& [name, value] : request.options.environment)
         settings += fmt::format(" {}={}", name, value);
-    out += fmt::format("# NCCL     {}{}\n", nccl_version_text(request.cluster), settings);
+    out += fmt::format("# library  {}{}\n", library_text(request.cluster), settings);
     std::set<Provenance> kinds;
     for (const CollectiveRow& row : report.rows)
         kinds.insert(row.out_of_place.cost.provenance);
@@ -184,6 +188,14 @@ std::string nccl_version_text(const Cluster& cluster) {
     return fmt::format("{}.{} (the newest that the model knows)", version / 100, version % 100);
 }
 
+std::string library_text(const Cluster& cluster) {
+    return is_amd(cluster.gpu.arch) ? "RCCL" : "NCCL " + nccl_version_text(cluster);
+}
+
+std::string_view link_name(const Cluster& cluster) {
+    return is_amd(cluster.gpu.arch) ? "xGMI" : "NVLink";
+}
+
 std::string group_text(const CollectiveRequest& request) {
     const GroupGeometry& group = request.group;
     std::string text = fmt::format("{} rank{} on {} node{}", group.ranks, group.ranks == 1 ? "" : "s",
@@ -193,7 +205,7 @@ std::string group_text(const CollectiveRequest& request) {
     else if (group.nodes > 1)
         text += fmt::format(", {} a node", group.max_ranks_per_node);
     if (group.max_ranks_per_node > 1)
-        text += group.nvlink ? ", NVLink" : ", PCIe";
+        text += fmt::format(", {}", group.nvlink ? link_name(request.cluster) : "PCIe");
     if (group.nodes > 1)
         text += fmt::format(", {} NIC{} a node", group.nics_per_node, group.nics_per_node == 1 ? "" : "s");
     if (request.gpus > group.ranks)
