@@ -103,8 +103,9 @@ std::string_view likely_nccl(Arch arch) {
         return "2.10";
     case Arch::blackwell:
         return "2.26";
-    case Arch::ada:
     case Arch::hopper:
+        return "2.21";
+    case Arch::ada:
     case Arch::cdna2:
     case Arch::cdna3:
     case Arch::cdna4:
