@@ -28,10 +28,6 @@ std::string_view direction(bool out) {
 
 } // namespace
 
-BytesPerSecond pcie_rate(const Pcie& pcie) {
-    return pcie.gen > 0 ? pcie.width / 16.0 * 12_GBps * std::exp2(pcie.gen - 3) : 24_GBps;
-}
-
 std::size_t FabricLinks::KeyHash::operator()(const Key& key) const {
     std::uint64_t hash = static_cast<std::uint64_t>(key.owner) * 0x9E3779B97F4A7C15U;
     hash ^= static_cast<std::uint64_t>(key.choice) * 0xC2B2AE3D27D4EB4FU;
@@ -62,7 +58,7 @@ Link FabricLinks::make(const Key& key) const {
     case LinkKind::nvlink:
         return {key.kind, std::max(kLowestCapacity, node.nvlink.bandwidth), 0};
     case LinkKind::pcie:
-        return {key.kind, pcie_rate(node.pcie), 0};
+        return {key.kind, pcie_bandwidth(node.pcie), 0};
     case LinkKind::hbm:
         return {key.kind, cluster_.gpu.memory_bandwidth > 0 ? cluster_.gpu.memory_bandwidth : kNoLimit, 0};
     case LinkKind::nic:

@@ -41,10 +41,6 @@ struct Link {
     Seconds latency = 0; // of crossing it and the switch behind it
 };
 
-// One direction of a GPU's PCIe link, as NCCL counts it (see above); 24 GB/s where the generation is not
-// known.
-BytesPerSecond pcie_rate(const Pcie& pcie);
-
 // Links are made as they are asked for, so that a cluster of 100,000 GPUs costs what its groups touch.
 class FabricLinks {
   public:

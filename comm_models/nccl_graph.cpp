@@ -34,12 +34,6 @@ std::span<const double> speeds(const GroupSystem& s) {
     return s.arch == 2 ? std::span<const double>(kIntraHopper) : std::span<const double>(kIntra);
 }
 
-double pcie_rate(const Pcie& pcie) {
-    if (pcie.gen <= 0)
-        return 24;
-    return pcie.width * 60.0 * std::exp2(pcie.gen - 3) / 80.0;
-}
-
 double socket_rate(const std::string& cpu) {
     if (cpu.find("emerald") != std::string::npos)
         return 40;
@@ -129,7 +123,7 @@ void add_links(const Cluster& cluster, const GroupGeometry& group, GroupSystem& 
     s.amd_cpu = cluster.node.cpu.find("amd") != std::string::npos;
     s.arm_cpu = cluster.node.cpu.find("grace") != std::string::npos;
     s.link_share = s.nvlink ? link_share(cluster, group.max_ranks_per_node) : 1;
-    const double pcie = pcie_rate(cluster.node.pcie);
+    const double pcie = pcie_bandwidth(cluster.node.pcie) * 1e-9;
     if (s.nvlink) {
         const double unit = kNvLinkUnit[s.arch];
         const double links = cluster.node.nvlink.links > 0 ? cluster.node.nvlink.links

@@ -60,6 +60,7 @@ void read_rules(const Json& json, TuningTable& t) {
     read(json, "nvls_tree_corrected", t.nvls_tree_corrected);
     read(json, "max_channels", t.max_channels);
     read(json, "pat_factor", t.pat_factor);
+    read(json, "ll_near_factor", t.ll_near_factor);
     read(json, "ring_ll_share", t.ring_ll_share);
     read(json, "ring_ll_share_one_way", t.ring_ll_share_one_way);
     read(json, "ring_ll128_one_gpu_share", t.ring_ll128_one_gpu_share);

@@ -38,6 +38,7 @@ struct TuningTable {
     bool nvls_tree_corrected = false; // NVLSTree takes the factors of Simple on Blackwell beside x86
     int max_channels = 32;
     double pat_factor = 0;                    // 0: the version has no PAT
+    double ll_near_factor = 1;                // on hops of LL within a node, for groups of several nodes
     double ring_ll_share = 0.5;               // of the ring's rate that LL reaches
     double ring_ll_share_one_way = 0.5;       // the same for calls that do not reduce, within one node
     double ring_ll128_one_gpu_share = .92;    // of LL128 where each node has one GPU

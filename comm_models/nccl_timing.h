@@ -13,9 +13,9 @@ struct GroupTiming {
     double intra_scale = 1; // link bandwidth relative to the profile's
     double nvls_scale = 1;  // heads of this group relative to the eight of the fit
     double memory_copy = 0; // GB/s of a copy within one GPU's memory
-    double hop_extra = 0;  // network latency above the profile's: levels of switches
-    double round_trip = 0; // us between sites; 0 = one site
-    double far_rate = 0;   // GB/s of the group's share of one node's network, for the hops of rings and trees
+    double hop_extra = 0;   // network latency above the profile's: levels of switches
+    double round_trip = 0;  // us between sites; 0 = one site
+    double far_rate = 0; // GB/s of the group's share of one node's network, for the hops of rings and trees
     double all_pairs_rate = 0; // the same for traffic between all pairs
     Provenance provenance = Provenance::assumed;
 };

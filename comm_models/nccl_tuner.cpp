@@ -55,6 +55,11 @@ struct Context {
     double steps, n;
     const LatencyTable& local;
 
+    // A hop within a node; old versions count LL more where the group spans several nodes.
+    double near(double latency, std::size_t protocol) const {
+        return latency * (protocol == kLl && s.nodes > 1 ? t.ll_near_factor : 1);
+    }
+
     double ll_cap() const {
         const std::size_t row = s.nodes == 1 ? s.arch : (s.amd_cpu ? 1 : 0);
         return t.ll_cap[row][column];
@@ -85,7 +90,7 @@ double ring_bandwidth(const Context& c, std::size_t protocol) {
 
 double ring_latency(const Context& c, std::size_t protocol) {
     const double post = c.s.nodes > 1 ? c.s.post * (protocol == kSimple ? 3 : 1) : 0;
-    const double local = c.local.ring[protocol];
+    const double local = c.near(c.local.ring[protocol], protocol);
     if (c.kind != CollectiveKind::all_reduce && !is_gather_scatter(c.kind))
         return c.t.base.ring[protocol] + (c.s.nodes > 1 ? c.t.net.ring[protocol] : local);
     double inter_steps = c.s.nodes - 1.0;
@@ -112,7 +117,7 @@ double tree_bandwidth(const Context& c, std::size_t protocol) {
 double tree_latency(const Context& c, std::size_t protocol) {
     const double inter = c.far(c.t.net.tree[protocol], protocol);
     return c.t.base.tree[protocol] +
-           2 * ((c.s.local - 1) * c.local.tree[protocol] + log2_floor(c.s.nodes) * inter);
+           2 * ((c.s.local - 1) * c.near(c.local.tree[protocol], protocol) + log2_floor(c.s.nodes) * inter);
 }
 
 // 2.28 and later: the graph's rate with an efficiency, one of the c heads' share being its own.

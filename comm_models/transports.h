@@ -21,11 +21,12 @@
 //   splits:
 //       T = 4 x 6 + S (n-1)/n / min(0.8 B, 16 x 22)
 //   deepep: V = S bytes that a GPU sends (dispatch) or receives (combine) in all:
-//       T = start + V (1 + v / (2 (V + v))) / r,   1/r^10 = 1/cap^10 + 1/(sms x per_sm)^10,   cap in shares of
-//       B; over several nodes the network's share V (N-1)/N runs beside it at 0.86 of the GPU's NICs.
+//       T = start + V (1 + v / (2 (V + v))) / r,   1/r^10 = 1/cap^10 + 1/(sms x per_sm)^10,   cap in shares
+//       of B; over several nodes the network's share V (N-1)/N runs beside it at 0.86 of the GPU's NICs.
 //
-// Basis: DeepEP dispatch and combine fitted to 1,518 rows of H100 (ai-dynamo/aiconfigurator 095f58a5, 8 GPUs, 4 to
-// 24 SMs, hidden 4096 and more, 4 and more experts a token): 4 % and 6 % mean error; the others are assumed.
+// Basis: DeepEP dispatch and combine fitted to 1,518 rows of H100 (ai-dynamo/aiconfigurator 095f58a5, 8 GPUs,
+// 4 to 24 SMs, hidden 4096 and more, 4 and more experts a token): 4 % and 6 % mean error; the others are
+// assumed.
 namespace echosim {
 
 // nullopt when the call runs on NCCL's ordinary kernels: no such transport asked for, or one that does not

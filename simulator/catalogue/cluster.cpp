@@ -6,6 +6,7 @@
 #include "simulator/core/json.h"
 #include "simulator/core/suggest.h"
 
+#include <cmath>
 #include <filesystem>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -71,6 +72,10 @@ std::string_view to_string(Routing routing) {
 
 Routing default_routing(FabricKind kind) {
     return kind == FabricKind::roce || kind == FabricKind::ethernet ? Routing::ecmp : Routing::adaptive;
+}
+
+BytesPerSecond pcie_bandwidth(const Pcie& pcie) {
+    return pcie.gen > 0 ? pcie.width / 16.0 * 12_GBps * std::exp2(pcie.gen - 3) : 24_GBps;
 }
 
 // Dimensionless, of the nominal NIC rate. EFA, TCPX and TCPXO from nccl-tests of 16 GPUs (p4de 41.8 of 50

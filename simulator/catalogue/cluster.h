@@ -112,6 +112,10 @@ struct Cluster {
 // values).
 double default_efficiency(FabricKind kind);
 
+// One direction of a GPU's PCIe link, as NCCL counts it: 12 GB/s for x16 of generation 3, twice that with
+// each generation; 24 GB/s where the generation is not known.
+BytesPerSecond pcie_bandwidth(const Pcie& pcie);
+
 // Nodes that a job of this many GPUs occupies (rounded up).
 int nodes_for(const Cluster& cluster, int gpus);
 // GPUs that share one NVLink domain (1 when there is no NVLink).

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simulator/graph/annotate.h"
 
-#include "comm_models/fabric.h"
-
 #include <algorithm>
 
 namespace echosim {
@@ -90,7 +88,7 @@ class Annotator {
         op.hbm_share = share(c.hbm_bytes, c.time, models_.cluster.gpu.memory_bandwidth);
         op.nvlink_share = share(c.nvlink_bytes, c.time, node.nvlink.bandwidth);
         op.nic_share = share(c.nic_bytes, c.time, node.nics.bandwidth * node.nics.count / node.gpus);
-        op.pcie_share = share(c.pcie_bytes, c.time, pcie_rate(node.pcie));
+        op.pcie_share = share(c.pcie_bytes, c.time, pcie_bandwidth(node.pcie));
     }
     // Part of a bandwidth that `bytes` in `time` take.
     static float share(double bytes, Seconds time, BytesPerSecond bandwidth) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simulator/run/run.h"
 
-#include "comm_models/fabric.h"
 #include "comm_models/nccl_model.h"
 #include "interference/slowdown.h"
 #include "simulator/analysis/breakdown.h"
@@ -58,7 +57,7 @@ void warn_of_cluster(const Job& job, const Cluster& cluster, std::vector<std::st
     const Node& node = cluster.node;
     if (job.parallel.world_size <= node.gpus)
         return;
-    const BytesPerSecond pcie = pcie_rate(node.pcie);
+    const BytesPerSecond pcie = pcie_bandwidth(node.pcie);
     if (node.nics.bandwidth > 1.1 * pcie)
         warnings.push_back(
             fmt::format("cluster.node.nics.bandwidth {} is more than a GPU's PCIe path carries ({}): the "
@@ -72,7 +71,7 @@ class Simulation {
     Simulation(const Job& job, const Cluster& cluster, const RunOptions& options)
         : job_(job), cluster_(cluster), options_(options),
           kernels_(KernelTimes::for_gpu(cluster.gpu, job.kernels.software)),
-          collectives_(std::make_unique<NcclModel>(cluster, NcclOptions{options.calibration, job.environment, {}})),
+          collectives_(cluster, {options.calibration, job.environment, {}}),
           host_(host_costs(job.kernels.software)), slowdown_(make_slowdown(options.interference)) {}
 
     RunOutput run() {
@@ -101,7 +100,7 @@ class Simulation {
     const Cluster& cluster_;
     const RunOptions& options_;
     KernelTimes kernels_;
-    std::unique_ptr<CollectiveModel> collectives_;
+    NcclModel collectives_;
     HostCosts host_;
     std::unique_ptr<SlowdownModel> slowdown_;
     std::vector<RankGraph> graphs_;
@@ -114,9 +113,9 @@ void Simulation::build() {
     check_job_size(job_, cluster_);
     for (int stage = 0; stage < job_.parallel.pp; ++stage)
         graphs_.push_back(build_graph(job_, stage));
-    placement_ = place(job_, cluster_, graphs_, options_.fold);
+    placement_ = place(job_, collectives_.cluster(), graphs_, options_.fold);
     check_simulation_size(job_, cluster_, graphs_, placement_);
-    const CostModels models{kernels_, *collectives_, host_, cluster_};
+    const CostModels models{kernels_, collectives_, host_, cluster_};
     for (const CostClass& c : placement_.cost_classes)
         annotated_.push_back(annotate(graphs_[static_cast<std::size_t>(c.stage)], c, models));
 }
@@ -215,6 +214,7 @@ Result Simulation::result() const {
     r.simulation = {timeline_.ops, job_.parallel.world_size, static_cast<int>(placement_.ranks.size()), 0};
     r.warnings = job_.warnings;
     warn_of_cluster(job_, cluster_, r.warnings);
+    r.warnings.insert(r.warnings.end(), collectives_.warnings().begin(), collectives_.warnings().end());
     if (!placement_.folded && options_.fold)
         r.warnings.push_back(
             "the ranks of a stage are not placed alike on the nodes: every rank was simulated on its own");

@@ -95,10 +95,10 @@ TEST(CollectiveRows, NullIsAssumedAndNoted) {
                                                  "nccl_version": null, "gpus_per_node": null})");
     EXPECT_EQ(table.skipped, "");
     EXPECT_EQ(table.cluster.node.nics.count, 8);
-    EXPECT_EQ(table.cluster.nccl, "2.18");
+    EXPECT_EQ(table.cluster.nccl, "2.21");
     EXPECT_THAT(table.notes, ElementsAre("gpus_per_node is not stated: 8", "fabric is not stated: InfiniBand",
                                          "nics_per_node is not stated: one a GPU",
-                                         "nic_gbits is not stated: 400", "nccl_version is not stated: 2.18"));
+                                         "nic_gbits is not stated: 400", "nccl_version is not stated: 2.21"));
 }
 
 TEST(CollectiveRows, UnknownKeysAreIgnored) {
