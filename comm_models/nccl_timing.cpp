@@ -21,9 +21,10 @@
 // of the size. NCCL before 2.14 keeps to one rate a rank: T = start + (k+1) step + W/min(bandwidth, r n).
 // LL over PCIe: half of Simple's rate, and no more than the CTAs give; LL128: T = start + (k+1) step + W/B.
 //
-// Ring Simple (A.5.1): blocks of min(2 MiB, S/(C n)) a rank in two slices s,
+// Ring Simple (A.5.1): blocks of min(2 MiB, S/(C n)) a rank in two slices s; a last block that is not full
+// follows the full ones in the pipeline and counts by its bytes,
 //   p = max(s/b + slot, (hop + s/b)/2), b = B/C
-//   T = start + blocks x k x 2p + (1/2 for reduce_scatter) hop + s/(30 GB/s) + (S/n)/copy
+//   T = start + max(1, S/(2 MiB C n)) k 2p + (1/2 for reduce_scatter) hop + s/(30 GB/s) + (S/n)/copy
 // The last two: a receiver still reads its last slice; the last local operation of each block, at a rate of
 // its own for every kind. all_gather out of place also copies the rank's part once through the memory;
 // nccl-tests logs in and out of place show no difference for all_reduce (T035, T050, T054 of nccl_tests.json)
@@ -157,12 +158,8 @@ double copy_time(const Node& g) {
 TimeTerms simple_ring(const Node& g) {
     const Ring ring = ring_of(g);
     const double shard = g.bytes / g.ctas / g.ranks;
-    const double full = std::floor(shard / kChunk);
-    const double rest = shard - full * kChunk;
-    double slots = full * ring.per_slice(kChunk / kSlices);
-    if (rest > 0 || full == 0)
-        slots += ring.per_slice(rest / kSlices);
-    const double last = (full > 0 ? kChunk : rest) / kSlices;
+    const double last = std::min(shard, kChunk) / kSlices;
+    const double slots = std::max(1.0, shard / kChunk) * ring.per_slice(last);
     TimeTerms t;
     t.start = g.timing.link.simple.start + g.older_start();
     t.transfer = g.steps() * shard / (ring.rate * kPerUs);
