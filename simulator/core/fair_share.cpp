@@ -12,7 +12,6 @@ namespace {
 constexpr double kSame = 1e-9;
 constexpr double kRounding = 1e-13; // a rate within this of the former one has not changed
 constexpr double kNoLevel = 1e300;
-constexpr int kRounds = 6;
 
 } // namespace
 
@@ -23,19 +22,8 @@ FairShare::ResourceId FairShare::add_resource(double capacity) {
 
 void FairShare::set_capacity(ResourceId resource, double capacity) {
     capacity = std::max(0.0, capacity);
-    if (std::exchange(resources_[resource].capacity, capacity) == capacity)
-        return;
-    mark(resource);
-    note_alone(resources_[resource]);
-}
-
-// A resource has one user, or a second one now.
-void FairShare::note_alone(const Resource& resource) {
-    const std::size_t count = resource.users.size();
-    for (std::size_t i = 0; i < count && count <= 2; ++i) {
-        const User& user = resource.users[i];
-        flows_[user.flow].uses[user.use].alone = count == 1 && user.amount <= resource.capacity;
-    }
+    if (std::exchange(resources_[resource].capacity, capacity) != capacity)
+        mark(resource);
 }
 
 void FairShare::mark(ResourceId resource) {
@@ -50,26 +38,26 @@ FairShare::FlowId FairShare::add_flow(std::span<const Demand> demands, double we
     if (free_.empty()) {
         id = static_cast<FlowId>(flows_.size());
         flows_.emplace_back();
+        lists_.emplace_back();
+        before_.emplace_back();
     } else {
         id = free_.back();
         free_.pop_back();
     }
-    Flow& flow = flows_[id]; // its list keeps its memory from use to use
-    flow.uses.clear();
+    Flow& flow = flows_[id];
+    std::vector<Use>& uses = lists_[id]; // keeps its memory from use to use
+    uses.clear();
     flow.weight = weight;
     flow.rate = 0;
-    flow.before = -1; // reported by the next solve()
+    before_[id] = -1; // reported by the next solve()
     flow.bottleneck = kNoResource;
-    flow.chosen = flow.settled = false;
     for (const Demand& demand : demands) {
         if (!(demand.amount > 0))
             continue;
         std::vector<User>& users = resources_[demand.resource].users;
-        flow.uses.push_back(
-            {demand.resource, static_cast<std::uint32_t>(users.size()), demand.amount, false});
-        users.push_back({id, static_cast<std::uint32_t>(flow.uses.size() - 1), demand.amount});
+        uses.push_back({demand.resource, static_cast<std::uint32_t>(users.size()), demand.amount});
+        users.push_back({id, static_cast<std::uint32_t>(uses.size() - 1), demand.amount});
         mark(demand.resource);
-        note_alone(resources_[demand.resource]);
     }
     added_.push_back(id);
     return id;
@@ -77,17 +65,17 @@ FairShare::FlowId FairShare::add_flow(std::span<const Demand> demands, double we
 
 void FairShare::remove_flow(FlowId id) {
     Flow& flow = flows_[id];
-    for (const Use& use : flow.uses) {
+    for (const Use& use : lists_[id]) {
         std::vector<User>& users = resources_[use.resource].users;
         const User last = users.back();
         users[use.place] = last;
-        flows_[last.flow].uses[last.use].place = use.place;
+        lists_[last.flow][last.use].place = use.place;
         users.pop_back();
         mark(use.resource);
-        note_alone(resources_[use.resource]);
     }
-    flow.uses.clear();
-    if (flow.before < 0)
+    hold(flow, kNoResource);
+    lists_[id].clear();
+    if (before_[id] < 0)
         std::erase(added_, id);
     free_.push_back(id);
 }
@@ -100,210 +88,242 @@ double FairShare::used(ResourceId resource) const {
 }
 
 std::span<const FairShare::FlowId> FairShare::solve() {
-    changed_.clear();
-    choose_affected();
-    for (int round = 0; !chosen_.empty(); ++round) {
-        fill();
-        if (!choose_broken())
-            break;
-        if (round == kRounds)
-            choose_connected();
+    for (const ResourceId id : dirty_) {
+        Resource& resource = resources_[id];
+        double most = 0;
+        for (const User& user : resource.users)
+            most += user.amount;
+        resource.narrow = most > resource.capacity;
+        touch(id);
     }
-    for (const FlowId id : chosen_) {
+    for (const FlowId id : added_)
+        open(id);
+    sweep();
+    report();
+    return changed_;
+}
+
+void FairShare::touch(ResourceId id) {
+    Resource& resource = resources_[id];
+    if (!resource.touched) {
+        touched_.push_back(id);
+        resource.touched = true;
+        resource.full = false;
+        resource.open = 0;
+        resource.wanted = 0;
+        resource.left = resource.capacity - used(id);
+        resource.next = kNoLevel;
+    }
+    if (resource.waiting)
+        return;
+    resource.waiting = true;
+    waiting_.push_back(id);
+}
+
+void FairShare::open(FlowId id) {
+    Flow& flow = flows_[id];
+    flow.state = State::open;
+    moved_.push_back(id);
+    ++open_;
+    hold(flow, kNoResource);
+    for (const Use& use : lists_[id]) {
+        Resource& resource = resources_[use.resource];
+        if (!resource.narrow)
+            continue;
+        touch(use.resource);
+        resource.left += use.amount * flow.rate;
+        resource.wanted += use.amount * flow.weight;
+        ++resource.open;
+    }
+    ones_.push_back({1 / flow.weight, id});
+    std::push_heap(ones_.begin(), ones_.end());
+}
+
+void FairShare::hold(Flow& flow, ResourceId bottleneck) {
+    if (flow.bottleneck != kNoResource)
+        --resources_[flow.bottleneck].holding;
+    flow.bottleneck = bottleneck;
+    if (bottleneck != kNoResource)
+        ++resources_[bottleneck].holding;
+}
+
+// An open flow has its rate.
+void FairShare::settle(FlowId id, double level, ResourceId bottleneck) {
+    Flow& flow = flows_[id];
+    flow.state = State::settled;
+    --open_;
+    flow.rate = bottleneck == kNoResource ? 1.0 : std::min(1.0, level * flow.weight);
+    hold(flow, bottleneck);
+    for (const Use& use : lists_[id]) {
+        Resource& resource = resources_[use.resource];
+        if (!resource.narrow)
+            continue;
+        resource.left -= use.amount * flow.rate;
+        resource.wanted -= use.amount * flow.weight;
+        --resource.open;
+    }
+}
+
+// A flow that kept its rate comes down.
+void FairShare::lower(FlowId id, double level, ResourceId bottleneck) {
+    Flow& flow = flows_[id];
+    const double rate = level * flow.weight;
+    for (const Use& use : lists_[id]) {
+        Resource& resource = resources_[use.resource];
+        if (!resource.narrow)
+            continue;
+        touch(use.resource);
+        resource.left += use.amount * (flow.rate - rate);
+    }
+    flow.state = State::settled;
+    moved_.push_back(id);
+    hold(flow, bottleneck);
+    flow.rate = rate;
+}
+
+double FairShare::next_level() const {
+    const double event = events_.empty() ? kNoLevel : events_.front().level;
+    return open_ > 0 ? std::min(event, ones_.front().level) : event;
+}
+
+void FairShare::sweep() {
+    find_events();
+    while (!events_.empty() || open_ > 0) {
+        if (open_ > 0 && ones_.front().level <= next_level()) {
+            const Event one = ones_.front();
+            std::pop_heap(ones_.begin(), ones_.end());
+            ones_.pop_back();
+            if (flows_[one.id].state == State::open)
+                settle(one.id, one.level, kNoResource);
+            continue;
+        }
+        const Event event = events_.front();
+        std::pop_heap(events_.begin(), events_.end());
+        events_.pop_back();
+        look_at(event);
+        find_events();
+    }
+    ones_.clear();
+}
+
+void FairShare::expect(ResourceId id, double level) {
+    resources_[id].next = level;
+    events_.push_back({level, id});
+    std::push_heap(events_.begin(), events_.end());
+}
+
+// The next events of the resources that have been touched. Events only move up while flows settle, so that
+// one is looked at again when it is the lowest, and not before.
+void FairShare::find_events() {
+    for (const ResourceId id : waiting_) {
+        Resource& resource = resources_[id];
+        resource.waiting = false;
+        const double level = std::min(resource.holding > 0 ? resource.level : kNoLevel,
+                                      resource.open > 0 ? std::max(0.0, resource.left) / resource.wanted
+                                      : resource.left < -kSame * resource.capacity ? 0.0
+                                                                                   : kNoLevel);
+        if (level < resource.next && !resource.full)
+            expect(id, level);
+    }
+    waiting_.clear();
+}
+
+void FairShare::look_at(const Event& event) {
+    Resource& resource = resources_[event.id];
+    if (event.level != resource.next || resource.full)
+        return;
+    resource.next = kNoLevel;
+    const double slack = kSame * resource.capacity;
+    const double held = resource.holding > 0 ? resource.level : kNoLevel;
+    if (event.level >= held && resource.left - resource.wanted * held > slack)
+        return release(event.id);
+    if (resource.open == 0 && resource.left >= -slack) {
+        if (held > event.level && held < kNoLevel)
+            expect(event.id, held);
+        return;
+    }
+    const auto waits = [&](double level) { // nothing to do before this level
+        const double next = std::min(level, held);
+        if (next <= event.level || (level <= held && level <= next_level()))
+            return false;
+        expect(event.id, next);
+        return true;
+    };
+    double level = resource.open > 0 ? std::max(0.0, resource.left) / resource.wanted : 0.0;
+    if (waits(level))
+        return;
+    level = level_when_full(resource, std::max(level, std::min(event.level, held)));
+    if (!waits(level))
+        fill(event.id, level);
+}
+
+// Room for the flows that it held back.
+void FairShare::release(ResourceId id) {
+    for (const User& user : resources_[id].users) {
+        const Flow& flow = flows_[user.flow];
+        if (flow.bottleneck == id && flow.state == State::kept)
+            open(user.flow);
+    }
+}
+
+double FairShare::level_when_full(const Resource& resource, double level) const {
+    while (resource.open < resource.users.size()) {
+        double left = resource.left, wanted = resource.wanted, lowest = kNoLevel;
+        for (const User& user : resource.users) {
+            const Flow& flow = flows_[user.flow];
+            if (flow.rate <= level * flow.weight * (1 + kSame) || flow.state != State::kept)
+                continue;
+            left += user.amount * flow.rate;
+            wanted += user.amount * flow.weight;
+            lowest = std::min(lowest, flow.rate / flow.weight);
+        }
+        if (lowest == kNoLevel)
+            return level;
+        level = std::max(level, std::max(0.0, left) / wanted);
+        if (level <= lowest) // and so all of them come down to it
+            return level;
+    }
+    return level;
+}
+
+void FairShare::fill(ResourceId id, double level) {
+    Resource& resource = resources_[id];
+    resource.full = true;
+    for (const User& user : resource.users) {
+        Flow& flow = flows_[user.flow];
+        const double at = level * flow.weight;
+        if (flow.state == State::open)
+            settle(user.flow, level, id);
+        else if (flow.state == State::kept && flow.rate > at * (1 + kSame))
+            lower(user.flow, level, id);
+        else if (flow.state == State::kept && flow.bottleneck != kNoResource && flow.rate >= at * (1 - kSame))
+            hold(flow, id); // should the other one let it go at this level
+    }
+    if (!(std::abs(level - resource.level) <= kSame * level)) // some may be held from before
+        resource.level = level;
+}
+
+void FairShare::report() {
+    changed_.clear();
+    for (const FlowId id : moved_) {
         Flow& flow = flows_[id];
-        flow.chosen = false;
-        if (std::abs(flow.rate - flow.before) <= kRounding * flow.before) {
-            flow.rate = flow.before;
+        flow.state = State::kept;
+        if (std::abs(flow.rate - before_[id]) <= kRounding * before_[id]) {
+            flow.rate = before_[id];
             continue;
         }
         changed_.push_back(id);
-        flow.before = flow.rate;
+        before_[id] = flow.rate;
     }
     std::sort(changed_.begin(), changed_.end());
     for (const ResourceId id : touched_)
         resources_[id].touched = false;
     for (const ResourceId id : dirty_)
         resources_[id].dirty = false;
-    chosen_.clear();
+    moved_.clear();
     touched_.clear();
     dirty_.clear();
     added_.clear();
-    return changed_;
-}
-
-void FairShare::choose(FlowId id) {
-    Flow& flow = flows_[id];
-    if (flow.chosen)
-        return;
-    flow.chosen = true;
-    chosen_.push_back(id);
-    for (const Use& use : flow.uses) {
-        if (use.alone)
-            continue;
-        touch(use.resource);
-        Resource& resource = resources_[use.resource];
-        resource.kept -= use.amount * flow.rate;
-        resource.demand += use.amount * flow.weight;
-        ++resource.chosen;
-    }
-}
-
-void FairShare::touch(ResourceId id) {
-    Resource& resource = resources_[id];
-    if (resource.touched)
-        return;
-    touched_.push_back(id);
-    resource.touched = true;
-    resource.chosen = 0;
-    resource.demand = 0;
-    resource.kept = used(id);
-}
-
-// New flows, those that a changed resource held back, and all of one that is over its capacity even without
-// the new ones.
-void FairShare::choose_affected() {
-    for (const FlowId id : added_)
-        choose(id);
-    for (const ResourceId id : dirty_) {
-        const Resource& resource = resources_[id];
-        const bool over = used(id) > resource.capacity * (1 + kSame);
-        for (const User& user : resource.users)
-            if (over || flows_[user.flow].bottleneck == id)
-                choose(user.flow);
-    }
-}
-
-void FairShare::choose_connected() {
-    for (std::size_t i = 0; i < chosen_.size(); ++i)
-        for (const Use& use : flows_[chosen_[i]].uses)
-            for (const User& user : resources_[use.resource].users)
-                choose(user.flow);
-}
-
-void FairShare::settle(FlowId id, double level, ResourceId bottleneck) {
-    Flow& flow = flows_[id];
-    flow.settled = true;
-    flow.rate = bottleneck == kNoResource ? 1.0 : std::min(1.0, level * flow.weight);
-    flow.bottleneck = bottleneck;
-    for (const Use& use : flow.uses) {
-        if (use.alone)
-            continue;
-        Resource& resource = resources_[use.resource];
-        resource.left = std::max(0.0, resource.left - use.amount * flow.rate);
-        resource.wanted -= use.amount * flow.weight;
-        --resource.open;
-        resource.highest = std::max(resource.highest, level);
-    }
-}
-
-// Collects the resources that may fill, and returns the weight of the lightest flow.
-double FairShare::start_filling() {
-    double lightest = flows_[chosen_.front()].weight, heaviest = lightest;
-    for (const FlowId id : chosen_) {
-        flows_[id].settled = false;
-        lightest = std::min(lightest, flows_[id].weight);
-        heaviest = std::max(heaviest, flows_[id].weight);
-    }
-    by_weight_.assign(chosen_.begin(), chosen_.end());
-    if (lightest < heaviest)
-        std::sort(by_weight_.begin(), by_weight_.end(), [&](FlowId a, FlowId b) {
-            return flows_[a].weight != flows_[b].weight ? flows_[a].weight > flows_[b].weight : a < b;
-        });
-    at_one_ = 0;
-    heap_.clear();
-    for (const ResourceId id : touched_) {
-        Resource& resource = resources_[id];
-        resource.open = resource.chosen;
-        resource.wanted = resource.demand;
-        resource.left = std::max(0.0, resource.capacity - resource.kept);
-        resource.held = -1;
-        resource.highest = 0;
-        if (resource.left * lightest < resource.wanted)
-            heap_.push_back({resource.left / resource.wanted, id});
-    }
-    return lightest;
-}
-
-// Flows that reach 1 below this level.
-std::size_t FairShare::settle_at_one(double level) {
-    std::size_t settled = 0;
-    for (; at_one_ < by_weight_.size(); ++at_one_) {
-        const Flow& flow = flows_[by_weight_[at_one_]];
-        if (1 / flow.weight > level)
-            break;
-        if (flow.settled)
-            continue;
-        settle(by_weight_[at_one_], 1 / flow.weight, kNoResource);
-        ++settled;
-    }
-    return settled;
-}
-
-std::size_t FairShare::settle_on(const Candidate& full) {
-    std::size_t settled = 0;
-    Resource& resource = resources_[full.resource];
-    resource.held = full.level;
-    for (const User& user : resource.users)
-        if (flows_[user.flow].chosen && !flows_[user.flow].settled) {
-            settle(user.flow, full.level, full.resource);
-            ++settled;
-        }
-    return settled;
-}
-
-// Progressive filling of the chosen flows. The level at which a resource is full only rises while flows
-// settle below it, so that a candidate is looked at again when it is the lowest, and not at every change.
-void FairShare::fill() {
-    const auto later = [](const Candidate& a, const Candidate& b) {
-        return a.level != b.level ? a.level > b.level : a.resource > b.resource;
-    };
-    const double last = 1 / start_filling();
-    std::make_heap(heap_.begin(), heap_.end(), later);
-    for (std::size_t open = chosen_.size(); open > 0;) {
-        if (heap_.empty()) {
-            settle_at_one(last);
-            return;
-        }
-        open -= settle_at_one(heap_.front().level);
-        std::pop_heap(heap_.begin(), heap_.end(), later);
-        const Candidate next = heap_.back();
-        heap_.pop_back();
-        const Resource& resource = resources_[next.resource];
-        if (resource.open == 0)
-            continue;
-        const double level = resource.left / resource.wanted;
-        if (level > next.level) {
-            heap_.push_back({level, next.resource});
-            std::push_heap(heap_.begin(), heap_.end(), later);
-            continue;
-        }
-        open -= settle_on(next);
-    }
-}
-
-// Looks at the flows that share a resource with the chosen ones and kept their rates. They are no longer fair
-// towards these where they have more than those that the resource holds back, or were held back by it and it
-// has room now or lets others have more. True when there are such flows.
-bool FairShare::choose_broken() {
-    const std::size_t before = chosen_.size(), touched = touched_.size();
-    for (std::size_t i = 0; i < touched; ++i) {
-        const ResourceId id = touched_[i];
-        const Resource& resource = resources_[id];
-        if (resource.chosen == resource.users.size())
-            continue;
-        const bool room = resource.left > resource.capacity * kSame;
-        const double most = resource.held < 0 ? kNoLevel : resource.held * (1 + kSame);
-        const double least = room ? kNoLevel : resource.highest * (1 - kSame);
-        for (const User& user : resource.users) {
-            const Flow& flow = flows_[user.flow];
-            if (flow.chosen)
-                continue;
-            const double level = flow.rate / flow.weight;
-            if (level > most || (flow.bottleneck == id && level < least))
-                choose(user.flow);
-        }
-    }
-    return chosen_.size() > before;
 }
 
 } // namespace echosim

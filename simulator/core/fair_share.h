@@ -15,12 +15,22 @@
 // these flows keep their rate; go on with the others. Example: two transfers that each need 0.8 of a NIC
 // alone run at x = 1 / 1.6 = 0.625; when one ends the other runs at 1.
 //
-// What a change reaches. Rates are max-min fair exactly when no resource is over its capacity and every flow
-// either runs at 1 or has a bottleneck: a full resource on which no other flow has a higher level. So after a
-// change only the flows whose bottleneck may have moved are filled again, the others keep their rates; flows
-// whose condition this breaks join them, until none is broken. Rates that do not change are not computed
-// again, and what stays is as fair as a solution from scratch. Where that goes on for kRounds rounds,
-// everything that is connected joins at once, which bounds the work at that of a few full solutions.
+// After a change the level rises once from 0, but the flows keep their rates from before and the level passes
+// them by, until it meets one of three events at a resource that the change touched:
+//
+//   it is full at level L             its open flows settle at L; flows that kept a rate above L come down to
+//                                     L, which touches their other resources
+//   it held flows at level h and has  these flows are open again: they rise on from h together with the
+//   level, room at h now                     which touches their other resources an open flow reaches 1 it
+//   settles
+//
+// What is touched at a level has its events at this level or above: a flow that comes down or is opened had
+// at least the level reached, and so had what its other resources held. So one pass in order of the level is
+// progressive filling itself, less the flows whose rates it would only confirm. L solves
+//
+//   sum_open d w L + sum_kept d min(x, w L) = C,
+//
+// concave in L, by Newton's method from below. A resource whose flows fit at rate 1 together has no events.
 //
 // Source of the idea: max-min fairness by progressive filling (Bertsekas and Gallager, Data Networks, 6.5.2),
 // as SimGrid shares its links.
@@ -54,11 +64,11 @@ class FairShare {
     double used(ResourceId resource) const;
 
   private:
-    struct Use { // of a resource, in the list of its flow
+    enum class State : std::uint8_t { kept, open, settled }; // of a flow in one solve()
+    struct Use {                                             // of a resource, in the list of its flow
         ResourceId resource = 0;
         std::uint32_t place = 0; // in the list of the resource
         double amount = 0;
-        bool alone = false; // nobody else uses it and it is wide enough: it never matters
     };
     struct User { // of a resource, in its list
         FlowId flow = 0;
@@ -66,58 +76,64 @@ class FairShare {
         double amount = 0;
     };
     struct Flow {
-        std::vector<Use> uses;
-        double weight = 1;
         double rate = 0;
-        double before = 0; // rate at the last solve()
+        double weight = 1;
         ResourceId bottleneck = kNoResource;
-        bool chosen = false;  // is being filled anew
-        bool settled = false; // has its new rate
+        State state = State::kept;
     };
     struct Resource {
         std::vector<User> users;
         double capacity = 0;
-        bool dirty = false;
+        double level = 0;          // of the flows that it holds back
+        std::uint32_t holding = 0; // so many
         // of one solve()
-        bool touched = false;     // by a chosen flow
-        std::uint32_t chosen = 0; // flows
-        double kept = 0;          // used by the others
-        double demand = 0;        // per unit of level, by the chosen ones
-        // of one fill()
-        std::uint32_t open = 0; // chosen flows that are not settled
+        std::uint32_t open = 0; // flows
         double wanted = 0;      // per unit of level, by these
-        double left = 0;        // capacity
-        double held = -1;       // level of the flows that it holds back; -1 = none
-        double highest = 0;     // level of the chosen flows
+        double left = 0;        // by the others
+        double next = 0;        // level of its next event
+        bool dirty = false;     // changed since the last solve()
+        bool narrow = false;    // its flows do not fit at rate 1
+        bool touched = false;
+        bool waiting = false; // for its next event to be found
+        bool full = false;    // for good
     };
-    struct Candidate { // a level at which a resource may be full
+    struct Event {
         double level = 0;
-        ResourceId resource = 0;
+        std::uint32_t id = 0;                      // of a resource or a flow
+        bool operator<(const Event& other) const { // the lowest level is on top
+            return level != other.level ? level > other.level : id > other.id;
+        }
     };
 
     void mark(ResourceId resource);
-    void note_alone(const Resource& resource);
-    void choose(FlowId flow);
     void touch(ResourceId resource);
-    void choose_affected();
-    void choose_connected();
-    void fill();
-    double start_filling();
-    std::size_t settle_on(const Candidate& full);
-    std::size_t settle_at_one(double level);
+    void open(FlowId flow);
+    void hold(Flow& flow, ResourceId bottleneck);
     void settle(FlowId flow, double level, ResourceId bottleneck);
-    bool choose_broken();
+    void lower(FlowId flow, double level, ResourceId bottleneck);
+    void sweep();
+    double next_level() const;
+    void find_events();
+    void expect(ResourceId resource, double level);
+    void look_at(const Event& event);
+    void release(ResourceId resource);
+    double level_when_full(const Resource& resource, double level) const;
+    void fill(ResourceId resource, double level);
+    void report();
 
     std::vector<Flow> flows_;
+    std::vector<std::vector<Use>> lists_; // by flow
+    std::vector<double> before_;          // by flow, rate at the last solve()
     std::vector<FlowId> free_;
     std::vector<Resource> resources_;
     std::vector<ResourceId> dirty_;   // since the last solve()
     std::vector<FlowId> added_;       // likewise
-    std::vector<FlowId> chosen_;      // of this solve()
-    std::vector<ResourceId> touched_; // resources of chosen flows
-    std::vector<Candidate> heap_;     // lowest level first
-    std::vector<FlowId> by_weight_;   // chosen flows, the heaviest reaches 1 first
-    std::size_t at_one_ = 0;          // of these, looked at
+    std::vector<FlowId> moved_;       // of this solve(): not kept
+    std::vector<ResourceId> touched_; // likewise
+    std::vector<ResourceId> waiting_; // of these
+    std::vector<Event> events_;       // at resources, a heap
+    std::vector<Event> ones_;         // open flows reach 1, a heap
+    std::size_t open_ = 0;            // flows
     std::vector<FlowId> changed_;
 };
 

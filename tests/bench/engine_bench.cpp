@@ -41,15 +41,21 @@ double graph_bytes(const test::BuiltStep& step) {
     return static_cast<double>(bytes);
 }
 
+struct Mode {
+    bool record = false;
+    bool contention = false;
+};
+
 void run_engine(benchmark::State& state, const test::BuiltStep& step, const SlowdownModel& slowdown,
-                bool record) {
+                Mode mode = {}) {
     std::int64_t ops = 0;
     for (auto _ : state) {
         const Timeline timeline =
             simulate({.placement = step.placement,
                       .graphs = step.annotated,
                       .slowdown = slowdown,
-                      .record = std::vector<bool>(step.placement.ranks.size(), record)});
+                      .record = std::vector<bool>(step.placement.ranks.size(), mode.record),
+                      .contention = mode.contention});
         ops = timeline.ops;
         benchmark::DoNotOptimize(timeline.end);
     }
@@ -59,29 +65,37 @@ void run_engine(benchmark::State& state, const test::BuiltStep& step, const Slow
 }
 
 void BM_Engine_gpt3_propagation(benchmark::State& state) {
-    run_engine(state, gpt3_folded(), NoSlowdown{}, false);
+    run_engine(state, gpt3_folded(), NoSlowdown{});
 }
 void BM_Engine_gpt3_propagation_recorded(benchmark::State& state) {
-    run_engine(state, gpt3_folded(), NoSlowdown{}, true);
+    run_engine(state, gpt3_folded(), NoSlowdown{}, {.record = true});
 }
 void BM_Engine_gpt3_time_ordered(benchmark::State& state) {
-    run_engine(state, gpt3_folded(), RateOne{}, false);
+    run_engine(state, gpt3_folded(), RateOne{});
 }
 void BM_Engine_gpt3_slowdown(benchmark::State& state) {
-    run_engine(state, gpt3_folded(), ConstantSlowdown(1.2), false);
+    run_engine(state, gpt3_folded(), ConstantSlowdown(1.2));
+}
+void BM_Engine_gpt3_contention(benchmark::State& state) {
+    run_engine(state, gpt3_folded(), NoSlowdown{}, {.contention = true});
 }
 void BM_Engine_small_unfolded_propagation(benchmark::State& state) {
-    run_engine(state, small_unfolded(), NoSlowdown{}, false);
+    run_engine(state, small_unfolded(), NoSlowdown{});
 }
 void BM_Engine_small_unfolded_slowdown(benchmark::State& state) {
-    run_engine(state, small_unfolded(), ConstantSlowdown(1.2), false);
+    run_engine(state, small_unfolded(), ConstantSlowdown(1.2));
+}
+void BM_Engine_small_unfolded_contention(benchmark::State& state) {
+    run_engine(state, small_unfolded(), NoSlowdown{}, {.contention = true});
 }
 BENCHMARK(BM_Engine_gpt3_propagation)->Unit(benchmark::kMillisecond);
 BENCHMARK(BM_Engine_gpt3_propagation_recorded)->Unit(benchmark::kMillisecond);
 BENCHMARK(BM_Engine_gpt3_time_ordered)->Unit(benchmark::kMillisecond);
 BENCHMARK(BM_Engine_gpt3_slowdown)->Unit(benchmark::kMillisecond);
+BENCHMARK(BM_Engine_gpt3_contention)->Unit(benchmark::kMillisecond);
 BENCHMARK(BM_Engine_small_unfolded_propagation)->Unit(benchmark::kMillisecond);
 BENCHMARK(BM_Engine_small_unfolded_slowdown)->Unit(benchmark::kMillisecond);
+BENCHMARK(BM_Engine_small_unfolded_contention)->Unit(benchmark::kMillisecond);
 
 } // namespace
 } // namespace echosim

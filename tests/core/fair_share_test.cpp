@@ -154,15 +154,23 @@ TEST(FairShare, FlowsThatTheChangeDoesNotReachAreNotReported) {
     EXPECT_EQ(std::vector<FlowId>(changed.begin(), changed.end()), (std::vector<FlowId>{2, added}));
 }
 
+struct Kind {
+    bool weighted = false;
+    bool ties = false; // amounts and capacities of 1 and 2: many resources are full at one level
+};
+
 // Random additions, removals and changes of capacity: after each, the same rates as from scratch, and no
 // resource over its capacity.
-void compare_with_dense(unsigned seed, std::size_t resources, std::size_t most, bool weighted) {
+void compare_with_dense(unsigned seed, std::size_t resources, std::size_t most, Kind kind) {
     std::mt19937 random(seed);
     std::uniform_real_distribution<double> unit(0, 1);
+    const auto some_capacity = [&] {
+        return kind.ties ? 1.0 + static_cast<double>(random() % 2) : 0.5 + unit(random);
+    };
     Dense dense;
     FairShare share;
     for (std::size_t r = 0; r < resources; ++r) {
-        dense.capacity.push_back(0.5 + unit(random));
+        dense.capacity.push_back(some_capacity());
         share.add_resource(dense.capacity.back());
     }
     std::vector<FlowId> ids; // parallel to dense.demand
@@ -171,7 +179,7 @@ void compare_with_dense(unsigned seed, std::size_t resources, std::size_t most, 
         const auto dice = random() % 8;
         if (dice == 0) {
             const auto r = random() % resources;
-            dense.capacity[r] = 0.5 + unit(random);
+            dense.capacity[r] = some_capacity();
             share.set_capacity(static_cast<FairShare::ResourceId>(r), dense.capacity[r]);
         } else if (!ids.empty() && (dice < 4 || ids.size() >= most)) {
             const auto gone = static_cast<std::ptrdiff_t>(random() % ids.size());
@@ -182,9 +190,9 @@ void compare_with_dense(unsigned seed, std::size_t resources, std::size_t most, 
         } else {
             std::vector<double> row(resources, 0);
             for (int i = 0; i < 4; ++i)
-                row[random() % resources] = unit(random) < 0.3 ? 1.0 : unit(random);
+                row[random() % resources] = kind.ties || unit(random) < 0.3 ? 1.0 : unit(random);
             dense.demand.push_back(row);
-            dense.weight.push_back(weighted ? 1.0 + static_cast<double>(random() % 16) : 1.0);
+            dense.weight.push_back(kind.weighted ? 1.0 + static_cast<double>(random() % 16) : 1.0);
             ids.push_back(share.add_flow(sparse(row), dense.weight.back()));
         }
         if (random() % 3 == 0)
@@ -203,9 +211,12 @@ void compare_with_dense(unsigned seed, std::size_t resources, std::size_t most, 
 
 TEST(FairShare, ChangesGiveWhatASolutionFromScratchGives) {
     for (unsigned seed = 1; seed <= 12; ++seed) {
-        compare_with_dense(seed, 6, 12, false);
-        compare_with_dense(seed, 40, 60, false); // long chains of sharing
-        compare_with_dense(seed, 12, 30, true);
+        compare_with_dense(seed, 6, 12, {});
+        compare_with_dense(seed, 40, 60, {}); // long chains of sharing
+        compare_with_dense(seed, 12, 30, {.weighted = true});
+        compare_with_dense(seed, 12, 30, {.ties = true});
+        compare_with_dense(seed, 40, 60, {.ties = true});
+        compare_with_dense(seed, 40, 60, {.weighted = true, .ties = true});
     }
 }
 
