@@ -24,7 +24,18 @@ ModelConstants with_calibration(const ModelConstants& constants, const ModelCons
 // read_calibration() throws.
 std::shared_ptr<const ModelConstants> load_constants(const std::string& calibration_file);
 
-// A warning when nothing of the calibration concerns this cluster; empty otherwise.
+// What of a calibration the model takes for this cluster and its NCCL.
+struct CalibrationUse {
+    bool links = false;  // inside a node
+    bool fabric = false; // between nodes
+};
+CalibrationUse calibration_use(const ModelConstants& calibration, const Cluster& cluster);
+
+// The NCCL versions for which the model takes this entry of `constants` for the cluster: "any NCCL", "NCCL
+// before 2.14", "NCCL 2.14 and later"; empty = none.
+std::string versions_of(const LinkProfile& entry, const ModelConstants& constants, const Cluster& cluster);
+
+// A warning when no link entry of the calibration concerns this cluster and its NCCL; empty otherwise.
 std::string calibration_mismatch(const ModelConstants& calibration, const Cluster& cluster);
 
 // The text of such a file.

@@ -15,7 +15,10 @@ using Json = nlohmann::ordered_json;
 constexpr const char* kArchNames[] = {"volta", "ampere", "hopper", "blackwell"};
 constexpr const char* kFabricNames[] = {"none", "infiniband", "roce",     "omnipath", "efa",
                                         "tcpx", "tcpxo",      "ethernet", "slingshot"};
-constexpr double kMost = 1e9; // us, GB/s or bytes: no constant is larger
+constexpr double kMost = 1e9;       // us, GB/s or bytes: no constant is larger
+constexpr double kLeastRate = 1e-3; // GB/s
+constexpr double kLeastShare = 1e-3;
+constexpr double kMostShare = 4;
 
 // Four significant digits are more than measurements give.
 double rounded(double value) {
@@ -73,9 +76,44 @@ void read_names(ObjectReader& reader, const char* key, std::vector<std::string>&
     }
 }
 
+// What a constant may be. Rates divide bytes: they must be above 0; a file leaves those out that the link
+// does not have. Shares of a rate are not far above 1; only the offsets of a hop may be negative.
+Field field_of(const LinkConstant& c) {
+    const std::string_view group = c.group, key = c.key;
+    Field field{.key = key, .max = kMost};
+    if (group == "hop_offset")
+        field.min = -kMost;
+    else if (group == "pcie")
+        field = {.key = key, .min = kLeastShare, .max = kMostShare};
+    else if (key == "own")
+        field.max = kMostShare;
+    else if (key == "bandwidth" || key == "cta_rate" || key == "first_pass" || key == "one_step" ||
+             key == "unpiped" || key == "cap" || key == "cap_large" || key.starts_with("copy_") ||
+             key == "ll_per_rank" || key == "ll_network")
+        field.min = kLeastRate;
+    return field;
+}
+
+// Rates that every link has.
+void check_rates(ObjectReader& reader, const LinkProfile& p) {
+    const auto need = [&](const char* key, double value) {
+        if (value <= 0)
+            reader.fail(key, fmt::format("must be a rate above 0 GB/s, read {:g}", value));
+    };
+    need("ll.bandwidth", p.ll.bandwidth);
+    need("ll128.bandwidth", p.ll128.bandwidth);
+    need("simple.bandwidth", p.simple.bandwidth);
+    need("simple.copy_gather", p.simple.copy_gather);
+    need("simple.copy_reduce", p.simple.copy_reduce);
+    need("simple.copy_scatter", p.simple.copy_scatter);
+    need("all_to_all.bandwidth", p.all_to_all.bandwidth);
+    need("pair.bandwidth", p.pair.bandwidth);
+}
+
 LinkProfile read_link(const Json& json, const std::string& where, const std::string& path,
                       std::vector<Problem>& problems) {
     LinkProfile p;
+    const std::size_t before = problems.size();
     ObjectReader reader(json, where, path, problems);
     reader.read({.key = "name", .required = true}, p.name);
     read_names(reader, "gpus", p.gpus);
@@ -88,19 +126,20 @@ LinkProfile read_link(const Json& json, const std::string& where, const std::str
         const std::string_view group = first->group;
         const auto end =
             std::find_if(first, constants.end(), [&](const LinkConstant& c) { return c.group != group; });
-        const double least = group == "hop_offset" ? -kMost : 0;
         const Json* object = group.empty() ? nullptr : reader.object({.key = group});
         if (object != nullptr) {
             ObjectReader inner(*object, where, reader.path_of(group), problems);
             for (auto c = first; c != end; ++c)
-                inner.read({.key = c->key, .min = least, .max = kMost}, *c->value);
+                inner.read(field_of(*c), *c->value);
             inner.finish();
         }
         for (auto c = first; group.empty() && c != end; ++c)
-            reader.read({.key = c->key, .max = kMost}, *c->value);
+            reader.read(field_of(*c), *c->value);
         first = end;
     }
     reader.finish();
+    if (problems.size() == before)
+        check_rates(reader, p);
     return p;
 }
 
@@ -127,7 +166,7 @@ void read_hops(ObjectReader& reader, const char* key, PerProtocol& hop, bool req
     const Json* list = reader.array({.key = key, .required = required});
     if (list == nullptr)
         return;
-    const bool numbers = std::ranges::all_of(*list, [](const Json& v) { return v.is_number() && v >= 0; });
+    const bool numbers = std::ranges::all_of(*list, [](const Json& v) { return v.is_number() && v >= 0 && v <= kMost; });
     if (list->size() != hop.size() || !numbers)
         reader.fail(key, "takes three numbers, us for LL, LL128 and Simple");
     else
@@ -163,7 +202,7 @@ FabricProfile read_fabric(const Json& json, const std::string& where, const std:
         inner.finish();
     }
     reader.read({.key = "start", .max = kMost}, f.start);
-    reader.read({.key = "ll_rate_per_nic", .max = kMost}, f.ll_rate_per_nic);
+    reader.read({.key = "ll_rate_per_nic", .min = kLeastRate, .max = kMost}, f.ll_rate_per_nic);
     reader.read({.key = "ll_growth", .max = kMost}, f.ll_growth);
     reader.read({.key = "nic_latency", .max = kMost}, f.nic_latency_tuner);
     reader.read({.key = "ll128"}, f.ll128);

@@ -10,17 +10,26 @@
 #include <cerrno>
 #include <cstdlib>
 #include <fmt/core.h>
+#include <set>
 
 // NCCL reads numbers with strtoll: what does not start with a digit counts as 0, what follows the number is
 // dropped, -2 is the default. Names of algorithms and protocols may have any case. A list that starts with ^
 // allows all but what it names; from 2.24 a list may begin with the name of a function and a colon, lists are
 // separated by semicolons (src/misc/param.cc, src/graph/tuning.cc).
+//
+// TCP sockets instead of verbs: bytes are copied through host memory by one proxy thread a connection, which
+// reaches some 10 Gb/s (what clouds grant one flow, and what NCCL counts for a socket of unknown speed); a
+// step takes 45 us (spec A.9: TCPX hop 40-50 us). Both are assumed.
 namespace echosim::nccl {
 namespace {
+
+constexpr BytesPerSecond kSocketRate = 10_Gbps; // of one NIC
+constexpr Seconds kSocketLatency = 45_us;
 
 using Environment = std::map<std::string, std::string>;
 
 constexpr std::size_t kKinds = 9;
+constexpr int kOldestLike = 208; // NCCL 2.8 to 2.11 choose nearly as 2.12, the oldest of the tables
 constexpr const char* kAlgorithms[] = {"Ring",     "Tree", "CollNetDirect", "CollNetChain", "NVLS",
                                        "NVLSTree", "PAT"}; // in the order of Algorithm
 constexpr const char* kProtocols[] = {"LL", "LL128", "Simple"};
@@ -225,6 +234,31 @@ void read_transport(const Environment& environment, Settings& s) {
         s.net_overhead = static_cast<double>(*ns) * 1e-3;
 }
 
+// "mlx5_0,mlx5_1:1", "=mlx5_0": so many devices; a name without a number stands for all that begin with it.
+// Which NICs "^mlx5_3" leaves depends on their names, which no cluster file holds.
+void read_devices(const Environment& environment, Settings& s) {
+    const auto it = environment.find("NCCL_IB_HCA");
+    if (it == environment.end() || it->second.empty())
+        return;
+    std::string_view text = it->second;
+    if (text.front() == '^') {
+        s.warnings.push_back(fmt::format("NCCL_IB_HCA={} is not followed: the cluster names no devices; set "
+                                         "cluster.node.nics.count to what is left",
+                                         text));
+        return;
+    }
+    if (text.front() == '=')
+        text.remove_prefix(1);
+    std::set<std::string> devices;
+    for (const std::string& entry : split(text, ',')) {
+        const std::string name = entry.substr(0, entry.find(':'));
+        if (name.empty() || std::isdigit(static_cast<unsigned char>(name.back())) == 0)
+            return;
+        devices.insert(name);
+    }
+    s.listed_nics = static_cast<int>(devices.size());
+}
+
 void warn_about_names(const Environment& environment, Settings& s) {
     for (const auto& [name, value] : environment) {
         if (name.rfind("NCCL_", 0) != 0)
@@ -268,11 +302,29 @@ void warn_about_nothing_left(const std::string& value, const std::array<bool, kK
                                                                    : "this NCCL stops with an error there"));
 }
 
+// Versions for which there are no rules of their own, nor nearly the same ones.
+void warn_about_version(const std::string& version, Settings& s) {
+    const int newest = parse_version("");
+    if (s.version > newest)
+        s.warnings.push_back(fmt::format("NCCL {} is modelled as {}.{}, the newest known", version,
+                                         newest / 100, newest % 100));
+    if (s.version < kOldestLike)
+        s.warnings.push_back(
+            fmt::format("NCCL {} is older than what the model knows: it is modelled as {}.{}", version,
+                        tuning_table(s.version).version / 100, tuning_table(s.version).version % 100));
+}
+
+bool uses_sockets(const Cluster& cluster, const Settings& settings) {
+    const FabricKind kind = cluster.fabric.kind;
+    return !settings.verbs && (kind == FabricKind::infiniband || kind == FabricKind::roce);
+}
+
 } // namespace
 
 Settings read_settings(const std::string& version, const Environment& environment) {
     Settings s;
     s.version = parse_version(version);
+    warn_about_version(version, s);
     s.algorithms.fill(~0U);
     s.protocols.fill(~0U);
     std::array<bool, kKinds> written{};
@@ -284,6 +336,7 @@ Settings read_settings(const std::string& version, const Environment& environmen
         read_lists("NCCL_PROTO", it->second, kProtocols, s.protocols, s.ll128_asked, s);
     read_channels(environment, s);
     read_transport(environment, s);
+    read_devices(environment, s);
     warn_about_names(environment, s);
     return s;
 }
@@ -296,13 +349,25 @@ Cluster visible_cluster(const Cluster& cluster, const Settings& settings) {
     }
     if (!settings.mnnvl.value_or(tuning_table(settings.version).mnnvl_is_one_node))
         result.nvlink_domain_nodes = 1;
-    const FabricKind kind = cluster.fabric.kind;
-    if (!settings.verbs && (kind == FabricKind::infiniband || kind == FabricKind::roce))
+    Nics& nics = result.node.nics;
+    if (uses_sockets(cluster, settings)) {
         result.fabric.kind = FabricKind::ethernet;
+        result.fabric.efficiency = 0;
+        nics.bandwidth = std::min(nics.bandwidth, kSocketRate);
+        nics.latency = std::max(nics.latency, kSocketLatency);
+    } else if (settings.listed_nics > 0 && settings.listed_nics < nics.count) {
+        nics.count = settings.listed_nics;
+        nics.gpus_per_nic = std::max(1, (cluster.node.gpus + nics.count - 1) / nics.count);
+    }
     return result;
 }
 
 void add_cluster_warnings(const Cluster& cluster, Settings& settings) {
+    if (uses_sockets(cluster, settings))
+        settings.warnings.push_back(fmt::format(
+            "TCP sockets instead of verbs (NCCL_IB_DISABLE, NCCL_NET): {} a NIC and {:.0f} us a "
+            "step are assumed",
+            format_bandwidth(std::min(cluster.node.nics.bandwidth, kSocketRate)), kSocketLatency * 1e6));
     if (settings.collnet && cluster.fabric.kind != FabricKind::infiniband) {
         settings.warnings.emplace_back(
             "NCCL_COLLNET_ENABLE=1: SHARP needs InfiniBand, which this fabric is not; CollNet is not used");

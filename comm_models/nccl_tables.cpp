@@ -138,11 +138,11 @@ int parse_version(std::string_view text) {
     const auto first = std::from_chars(text.data(), end, major);
     if (first.ec == std::errc{} && first.ptr != end && *first.ptr == '.') {
         const auto second = std::from_chars(first.ptr + 1, end, minor);
-        if (second.ec == std::errc{} && major > 0 && minor >= 0 && minor < 100)
+        if (second.ec == std::errc{} && major == 2 && minor >= 0 && minor < 100)
             return 100 * major + minor;
     }
     throw InputError("cluster.nccl", "\"" + std::string(text) + "\" is not a version of NCCL",
-                     "write major.minor, for example \"2.21\"");
+                     "write major.minor of a release, \"2.0\" or later, for example \"2.21\"");
 }
 
 const TuningTable& tuning_table(int version) {

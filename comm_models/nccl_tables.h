@@ -66,7 +66,7 @@ struct TuningTable {
 };
 
 // 100 x major + minor of "2.21", "2.21.5+cuda12.4"; empty = the newest. Throws InputError when it is no
-// version.
+// release line of NCCL (2.x).
 int parse_version(std::string_view text);
 // The table of the newest version not above `version` (the oldest table for versions before it).
 const TuningTable& tuning_table(int version);

@@ -116,6 +116,40 @@ TEST(CalibrationFile, ConstantsOutOfRangeAreRefused) {
     EXPECT_THAT(refused(text), AllOf(HasSubstr("collectives"), HasSubstr("bandwidth")));
 }
 
+// A rate of 0 would make times infinite, written or left out.
+TEST(CalibrationFile, RatesAreAboveZero) {
+    Calibration calibration = slow_start();
+    calibration.constants.links[0].simple.bandwidth = 0; // left out of the text, so it stays 0
+    EXPECT_THAT(refused(calibration_text(calibration, "a.log")),
+                AllOf(HasSubstr("links[0].simple.bandwidth"), HasSubstr("read 0")));
+    std::string text = calibration_text(slow_start(), "a.log");
+    const std::size_t at = text.find("\"copy_gather\": ");
+    ASSERT_NE(at, std::string::npos);
+    text.replace(at, text.find(',', at) - at, "\"copy_gather\": 0");
+    EXPECT_THAT(refused(text), HasSubstr("copy_gather"));
+}
+
+// "a100-40gb-2020" is for NCCL before 2.14: with the newest NCCL the built-in entry "a100" is found.
+TEST(CalibrationFile, ForAnotherNcclIsAWarning) {
+    Cluster cluster = test::cluster_of("a100-sxm-40gb");
+    cluster.nccl = "2.10";
+    ModelConstants calibration;
+    calibration.links = {link_profile(preset_constants(), cluster, 210, true)};
+    const LinkProfile& entry = calibration.links[0];
+    EXPECT_EQ(versions_of(entry, preset_constants(), cluster), "NCCL before 2.14");
+    EXPECT_TRUE(calibration_use(calibration, cluster).links);
+    EXPECT_EQ(calibration_mismatch(calibration, cluster), "");
+    cluster.nccl = "";
+    EXPECT_FALSE(calibration_use(calibration, cluster).links);
+    EXPECT_THAT(calibration_mismatch(calibration, cluster),
+                AllOf(HasSubstr("NCCL before 2.14"), HasSubstr("--nccl 2.10 would use it")));
+    calibration.fabrics = {fabric_profile(preset_constants(), FabricKind::infiniband)};
+    EXPECT_THAT(calibration_mismatch(calibration, cluster),
+                HasSubstr("only its constants of infiniband are used"));
+    EXPECT_EQ(versions_of(link_profile(preset_constants(), cluster, 230, true), preset_constants(), cluster),
+              "NCCL 2.14 and later");
+}
+
 TEST(CalibrationFile, OtherSectionsAreLeftToOthers) {
     const CalibrationOnDisk file(R"({"schema": "echosim.calibration/1", "kernels": {"x": 1}})");
     EXPECT_EQ(load_constants(file.path())->links.size(), preset_constants().links.size());

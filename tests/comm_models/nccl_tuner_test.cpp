@@ -155,6 +155,8 @@ TEST(NcclTables, VersionTexts) {
     EXPECT_EQ(tuning_table(205).version, 212); // the oldest for what is older
     EXPECT_THROW(parse_version("new"), InputError);
     EXPECT_THROW(parse_version("2"), InputError);
+    EXPECT_THROW(parse_version("1.0"), InputError); // releases of NCCL are 2.x
+    EXPECT_THROW(parse_version("3.0"), InputError);
 }
 
 constexpr auto kAllReduce = CollectiveKind::all_reduce;
