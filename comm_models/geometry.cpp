@@ -127,15 +127,25 @@ void add_fabric(std::span<const int> ranks, const Cluster& cluster, const NodePl
 
 } // namespace
 
-bool nvlink_joins(const Cluster& cluster, int gpu_a, int gpu_b) {
+int bridge_peers(const Cluster& cluster) {
     const NvLink& link = cluster.node.nvlink;
-    if (link.bandwidth <= 0)
-        return false;
     const Arch arch = cluster.gpu.arch;
     const bool amd = arch == Arch::cdna2 || arch == Arch::cdna3 || arch == Arch::cdna4;
-    if (link.nvswitch || amd || arch == Arch::volta || gpus_per_host(cluster) <= 4)
-        return true;
-    return gpu_a / 2 == gpu_b / 2;
+    const int gpus = gpus_per_host(cluster);
+    const bool cube_mesh = arch == Arch::volta && link.peers != 1;
+    if (link.nvswitch || amd || cube_mesh || gpus <= 2)
+        return 0;
+    if (link.peers > 0)
+        return link.peers < gpus - 1 ? link.peers : 0;
+    const bool card = cluster.gpu.name.find("pcie") != std::string::npos;
+    return card || gpus > 4 ? 1 : 0;
+}
+
+bool nvlink_joins(const Cluster& cluster, int gpu_a, int gpu_b) {
+    if (cluster.node.nvlink.bandwidth <= 0)
+        return false;
+    const int peers = bridge_peers(cluster);
+    return peers == 0 || gpu_a / (peers + 1) == gpu_b / (peers + 1);
 }
 
 GroupGeometry geometry_of(std::span<const int> ranks, const Cluster& cluster,
@@ -155,6 +165,7 @@ GroupGeometry geometry_of(std::span<const int> ranks, const Cluster& cluster,
     result.nodes = 0;
     NodeMembers node;
     int current = ranks.front() / per_host / hosts;
+    int last_host = -1;
     for (const int rank : ranks) {
         const int host = rank / per_host;
         if (host / hosts != current) {
@@ -162,6 +173,8 @@ GroupGeometry geometry_of(std::span<const int> ranks, const Cluster& cluster,
             node = {};
             current = host / hosts;
         }
+        result.hosts += host != last_host ? 1 : 0;
+        last_host = host;
         const int gpu = (host % hosts) * per_host + rank % per_host;
         if (node.ranks++ == 0)
             node.first_gpu = gpu;
@@ -170,6 +183,8 @@ GroupGeometry geometry_of(std::span<const int> ranks, const Cluster& cluster,
         add_socket(cluster, host, rank % per_host, node);
     }
     add_node(cluster, node, result);
+    if (result.hosts == result.nodes)
+        result.hosts = 0;
     if (result.nodes > 1)
         add_fabric(in_order, cluster, placement, result);
     return result;

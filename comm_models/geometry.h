@@ -26,6 +26,7 @@ struct GroupGeometry {
     // order of the ranks, and of traffic between all pairs. The network between sites is not in it.
     double ring_share = 1;
     double all_pairs_share = 1;
+    int hosts = 0; // on which the ranks sit: more than nodes where NVLink domains span hosts; 0 = as nodes
     bool operator==(const GroupGeometry&) const = default;
 };
 
@@ -40,8 +41,12 @@ struct GroupGeometry {
 GroupGeometry geometry_of(std::span<const int> ranks, const Cluster& cluster,
                           const NodePlacement& placement = {});
 
-// Whether NVLink joins two GPUs of a host (positions on it): a switch, a full mesh (AMD, boards of at most
-// four GPUs) and the hybrid cube mesh of Volta reach every pair, bridges join neighbours two by two.
+// GPUs that the direct links of one GPU reach where bridges join neighbours to islands (1: pairs); 0 where
+// NVLink reaches all GPUs of a host: a switch, a full mesh (AMD, boards of at most four GPUs) and the hybrid
+// cube mesh of Volta. What cluster.node.nvlink.peers says counts; bridges of PCIe cards join pairs.
+int bridge_peers(const Cluster& cluster);
+
+// Whether NVLink joins two GPUs of a host (positions on it).
 bool nvlink_joins(const Cluster& cluster, int gpu_a, int gpu_b);
 
 } // namespace echosim

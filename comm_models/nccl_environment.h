@@ -34,9 +34,10 @@ struct Settings {
     std::optional<bool> pat;
     bool collnet = false; // NCCL_COLLNET_ENABLE: SHARP
     bool pxn = true;
-    bool p2p = true;   // NCCL_P2P_DISABLE clears it: GPUs of a node talk through host memory
-    bool shm = true;   // NCCL_SHM_DISABLE clears it: without p2p they talk through their NICs
-    bool verbs = true; // NCCL_IB_DISABLE clears it: sockets instead of InfiniBand or RoCE
+    bool p2p = true;     // NCCL_P2P_DISABLE clears it: GPUs of a node talk through host memory
+    bool shm = true;     // NCCL_SHM_DISABLE clears it: without p2p they talk through their NICs
+    bool verbs = true;   // NCCL_IB_DISABLE clears it: sockets instead of InfiniBand or RoCE
+    int listed_nics = 0; // NCCL_IB_HCA names so many devices; 0 = all of a node
     bool ll128_over_c2c = true;
     std::optional<bool> mnnvl;
     std::vector<std::string> warnings; // variables that are misspelt, or that the model does not follow

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <fmt/core.h>
 #include <span>
 
 // The search of NCCL (src/graph/search.cc, topo.cc) in closed form for symmetric systems: of the listed
@@ -58,9 +59,9 @@ double link_share(const Cluster& cluster, int local) {
             return 1.0 / 6;
         return local <= 4 ? 4.0 / 6 : 1;
     }
-    const int peers = std::max(1, cluster.node.gpus - 1);
-    const bool bridges = cluster.gpu.arch < Arch::cdna2 && cluster.node.gpus > 4;
-    return bridges ? 1 : std::min(1.0, static_cast<double>(local - 1) / peers);
+    const int bridged = bridge_peers(cluster);
+    const int peers = bridged > 0 ? bridged : std::max(1, cluster.node.gpus - 1);
+    return std::min(1.0, static_cast<double>(local - 1) / peers);
 }
 
 SearchGraph search(const GroupSystem& s) {
@@ -266,34 +267,54 @@ void take_graph(const ObservedGraph& observed, SearchGraph& graph) {
     graph.inter = observed.inter > 0 ? observed.inter : observed.intra > 0 ? observed.intra : graph.inter;
 }
 
-// What a log printed for as many ranks and nodes.
-void take_log(const Cluster& cluster, GroupSystem& s) {
-    for (const ObservedCommunicator& seen : cluster.observed) {
-        if (seen.ranks != s.ranks || seen.nodes != s.nodes)
-            continue;
-        s.from_log = true;
-        for (const ObservedGraph& graph : seen.graphs) {
-            if (graph.pattern == "ring")
-                take_graph(graph, s.ring);
-            else if (graph.pattern == "tree")
-                take_graph(graph, s.tree);
-            else if (graph.pattern == "nvls" && s.nvls.channels > 0)
-                take_graph(graph, s.nvls);
-            else if (graph.pattern == "collnet" && s.collnet)
-                take_graph(graph, s.collnet_direct);
-        }
-        if (seen.collective_channels > 0)
-            s.ring_ctas = seen.collective_channels;
-        if (seen.nvls_channels > 0)
-            s.nvls_ctas = seen.nvls_channels;
-        if (seen.p2p_channels > 0)
-            s.p2p_pool = seen.p2p_channels;
-        if (seen.p2p_channels_per_peer > 0)
-            s.p2p_per_peer = seen.p2p_channels_per_peer;
+void take_log(const ObservedCommunicator& seen, GroupSystem& s) {
+    s.from_log = true;
+    for (const ObservedGraph& graph : seen.graphs) {
+        if (graph.pattern == "ring")
+            take_graph(graph, s.ring);
+        else if (graph.pattern == "tree")
+            take_graph(graph, s.tree);
+        else if (graph.pattern == "nvls" && s.nvls.channels > 0)
+            take_graph(graph, s.nvls);
+        else if (graph.pattern == "collnet" && s.collnet)
+            take_graph(graph, s.collnet_direct);
     }
+    if (seen.collective_channels > 0)
+        s.ring_ctas = seen.collective_channels;
+    if (seen.nvls_channels > 0)
+        s.nvls_ctas = seen.nvls_channels;
+    if (seen.p2p_channels > 0)
+        s.p2p_pool = seen.p2p_channels;
+    if (seen.p2p_channels_per_peer > 0)
+        s.p2p_per_peer = seen.p2p_channels_per_peer;
 }
 
 } // namespace
+
+const ObservedCommunicator* observed_communicator(const Cluster& cluster, const GroupGeometry& group) {
+    const ObservedCommunicator* by_hosts = nullptr;
+    for (const ObservedCommunicator& seen : cluster.observed) {
+        if (seen.ranks != group.ranks)
+            continue;
+        if (seen.nodes == group.nodes)
+            return &seen;
+        if (seen.nodes == group.hosts)
+            by_hosts = &seen;
+    }
+    return by_hosts;
+}
+
+std::string unmatched_log(const Cluster& cluster, const GroupGeometry& group) {
+    if (observed_communicator(cluster, group) != nullptr)
+        return {};
+    for (const ObservedCommunicator& seen : cluster.observed)
+        if (seen.ranks == group.ranks)
+            return fmt::format(
+                "nccl_log of the cluster has {} ranks on {} node{}, this group has them on {}: "
+                "the log is not used",
+                seen.ranks, seen.nodes, seen.nodes == 1 ? "" : "s", std::max(group.nodes, group.hosts));
+    return {};
+}
 
 GroupSystem group_system(const Cluster& cluster, const GroupGeometry& group, const Settings& settings,
                          const ModelConstants& constants) {
@@ -325,7 +346,8 @@ GroupSystem group_system(const Cluster& cluster, const GroupGeometry& group, con
     s.collnet_chain = search_collnet(s);
     add_channels(settings, table, s);
     add_point_to_point(settings, table, s);
-    take_log(cluster, s);
+    if (const ObservedCommunicator* seen = observed_communicator(cluster, group))
+        take_log(*seen, s);
     GroupSystem unlimited = s;
     add_channels({}, table, unlimited);
     limit_by_ctas(unlimited.ring_ctas, unlimited.nvls_ctas, s);

@@ -66,6 +66,13 @@ struct GroupSystem {
     bool pat = true;
 };
 
+// What a log of NCCL printed for as many ranks on as many nodes: NVLink domains, or else hosts, as versions
+// count them. Null where there is none.
+const ObservedCommunicator* observed_communicator(const Cluster& cluster, const GroupGeometry& group);
+
+// A warning where the cluster brings a log of as many ranks and none fits; else empty.
+std::string unmatched_log(const Cluster& cluster, const GroupGeometry& group);
+
 // Where a cluster brings what a log of NCCL printed for as many ranks and nodes, that takes the place of the
 // search.
 GroupSystem group_system(const Cluster& cluster, const GroupGeometry& group, const Settings& settings,

@@ -43,7 +43,7 @@ class Traffic {
     void collnet(bool chain);
     void pat();
     void direct();
-    std::vector<LinkBytes> result() const;
+    std::vector<LinkBytes> result();
 
   private:
     int member(std::size_t node, std::size_t lane) const { return nodes_[node][lane % nodes_[node].size()]; }
@@ -65,14 +65,30 @@ class Traffic {
     std::vector<Members> nodes_;
     std::size_t least_ = SIZE_MAX;
     std::size_t lanes_ = 1;
-    std::vector<double> on_; // by link
+    void merge();
+    std::vector<LinkBytes> on_;   // with repetitions, which merge() adds up
+    std::size_t merge_at_ = 4096; // entries
     std::vector<LinkId> path_;
 };
 
 void Traffic::put(LinkId link, double bytes) {
-    if (link >= on_.size())
-        on_.resize(link + 1, 0.0);
-    on_[link] += bytes;
+    on_.push_back({link, bytes});
+    if (on_.size() >= merge_at_) {
+        merge();
+        merge_at_ = std::max<std::size_t>(4096, 2 * on_.size());
+    }
+}
+
+// One entry a link, in their order. A fabric may have millions of links of which a group uses few.
+void Traffic::merge() {
+    std::ranges::stable_sort(on_, {}, &LinkBytes::link);
+    std::size_t kept = 0;
+    for (std::size_t i = 1; i < on_.size(); ++i)
+        if (on_[i].link == on_[kept].link)
+            on_[kept].bytes += on_[i].bytes;
+        else
+            on_[++kept] = on_[i];
+    on_.resize(on_.empty() ? 0 : kept + 1);
 }
 
 void Traffic::send(int from, int to, double bytes) {
@@ -252,12 +268,10 @@ void Traffic::direct() {
     }
 }
 
-std::vector<LinkBytes> Traffic::result() const {
-    std::vector<LinkBytes> list;
-    for (std::size_t link = 0; link < on_.size(); ++link)
-        if (on_[link] > 0)
-            list.push_back({static_cast<LinkId>(link), on_[link]});
-    return list;
+std::vector<LinkBytes> Traffic::result() {
+    merge();
+    std::erase_if(on_, [](const LinkBytes& load) { return load.bytes <= 0; });
+    return std::move(on_);
 }
 
 } // namespace

@@ -14,6 +14,7 @@ struct NvLink {
     BytesPerSecond bandwidth = 0; // per GPU, to all peers together; 0 = no NVLink, GPUs talk over PCIe
     int links = 0;                // per GPU
     bool nvswitch = false; // any GPU reaches any other at full rate (false: direct links or bridge pairs)
+    int peers = 0; // GPUs that direct links of one GPU lead to; 0 = all, or one where the GPU is a PCIe card
 };
 
 struct Pcie {

@@ -73,6 +73,7 @@ void read_nvlink(const Reading& in, const Json& json, const Gpu& gpu, NvLink& nv
         nvlink.links = static_cast<int>(std::lround(nvlink.bandwidth / gpu.nvlink_link_bandwidth));
     reader.read({.key = "links", .max = 1024}, nvlink.links);
     reader.read({.key = "switch"}, nvlink.nvswitch);
+    reader.read({.key = "peers", .max = 255}, nvlink.peers);
     reader.finish();
     if (in.problems.size() == problems_before && nvlink.bandwidth > 0 && nvlink.links == 0)
         reader.fail("links", "0 links cannot carry a bandwidth: give the number of links of a GPU");
@@ -87,6 +88,7 @@ void read_pcie(const Reading& in, const Json& json, Pcie& pcie) {
 
 void read_nics(const Reading& in, const Json& json, Nics& nics) {
     const std::size_t problems_before = in.problems.size();
+    nics.gpus_per_nic = 0; // not given: as many as share one
     ObjectReader reader = in.object(json, "node.nics");
     reader.read({.key = "count", .required = true, .max = 256}, nics.count);
     reader.read_quantity({.key = "bandwidth", .max = kMaxBandwidth}, Quantity::bandwidth, nics.bandwidth);
@@ -95,6 +97,11 @@ void read_nics(const Reading& in, const Json& json, Nics& nics) {
     reader.finish();
     if (in.problems.size() == problems_before && nics.count > 0 && nics.bandwidth == 0)
         reader.fail("bandwidth", fmt::format("{} NICs need a bandwidth above 0", nics.count));
+}
+
+// GPUs that share a NIC, at most.
+int shared_by(const Node& node) {
+    return node.nics.count > 0 ? std::max(1, (node.gpus + node.nics.count - 1) / node.nics.count) : 1;
 }
 
 void read_node(const Reading& in, const Json& json, const Gpu& gpu, Node& node) {
@@ -109,6 +116,8 @@ void read_node(const Reading& in, const Json& json, const Gpu& gpu, Node& node) 
         read_pcie(in, *pcie, node.pcie);
     if (const Json* nics = reader.object({.key = "nics"}))
         read_nics(in, *nics, node.nics);
+    if (node.nics.gpus_per_nic == 0)
+        node.nics.gpus_per_nic = shared_by(node);
     reader.finish();
 }
 
@@ -233,6 +242,17 @@ void check_whole(const Reading& in, const Cluster& cluster) {
         fail("nvlink_domain_nodes",
              fmt::format("{} nodes cannot share an NVLink domain without an NVLink switch",
                          cluster.nvlink_domain_nodes));
+    const Node& node = cluster.node;
+    if (node.nvlink.peers >= std::max(2, node.gpus))
+        fail("node.nvlink.peers",
+             fmt::format("a GPU cannot reach {} others of a node of {}", node.nvlink.peers, node.gpus));
+    const int least = node.nics.count > 0 ? std::max(1, node.gpus / node.nics.count) : 0;
+    if (least > 0 && node.nics.gpus_per_nic != least && node.nics.gpus_per_nic != shared_by(node))
+        fail("node.nics.gpus_per_nic",
+             fmt::format(
+                 "{} GPUs a NIC contradict {} GPUs with {} NICs a node: {} fits; leave the key out, or "
+                 "change node.nics.count",
+                 node.nics.gpus_per_nic, node.gpus, node.nics.count, shared_by(node)));
     if (!cluster.nccl.empty() && !is_version(cluster.nccl))
         fail("nccl", fmt::format("\"{}\" is not a version; write for example 2.21 or 2.21.5", cluster.nccl));
 }
@@ -285,6 +305,8 @@ Json node_to_json(const Node& node) {
     json["nvlink"] = {{"bandwidth", exact_bandwidth(node.nvlink.bandwidth)},
                       {"links", node.nvlink.links},
                       {"switch", node.nvlink.nvswitch}};
+    if (node.nvlink.peers > 0)
+        json["nvlink"]["peers"] = node.nvlink.peers;
     json["pcie"] = {{"gen", node.pcie.gen}, {"width", node.pcie.width}};
     json["nics"] = {{"count", node.nics.count},
                     {"bandwidth", exact_bit_rate(node.nics.bandwidth)},

@@ -139,10 +139,14 @@ void set_value(Cluster& cluster, std::string_view path, std::string_view value) 
     for (const char* key : {"nccl", "source"})
         if (!json.contains(key))
             json[key] = "";
+    if (!json["node"]["nvlink"].contains("peers"))
+        json["node"]["nvlink"]["peers"] = 0;
     if (!json.contains("sites"))
         json["sites"] = {{"count", 1}, {"bandwidth", "400Gbps"}, {"rtt", "20ms"}};
     Json& target = locate(json, setting);
     target = replacement(target, setting);
+    if (path == "node.gpus" || path == "node.nics.count") // what follows from them
+        json["node"]["nics"].erase("gpus_per_nic");
     if (default_efficiency_used && path != "fabric.efficiency")
         json["fabric"].erase("efficiency");
     cluster = cluster_from_json(json, setting.where);

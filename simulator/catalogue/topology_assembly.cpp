@@ -161,6 +161,10 @@ void Assembly::nvlink() {
          facts_.nvlinks.value == 0 && facts_.nvlinks ? Seen<bool>{false, facts_.nvlinks.line}
                                                      : facts_.nvswitch,
          nvlink.nvswitch, like_.node.nvlink.nvswitch && nvlink.links > 0);
+    if (!nvlink.nvswitch && nvlink.links > 0 && facts_.nvlink_peers > 0) {
+        nvlink.peers = std::min(facts_.nvlink_peers, cluster.node.gpus - 1);
+        read("node.nvlink.peers", facts_.nvlinks.line);
+    }
     int& domain = cluster.nvlink_domain_nodes;
     const bool joined = nvlink.nvswitch && nvlink.links > 0;
     const int usual = joined && like_.gpu.name == cluster.gpu.name && like_.node.gpus == cluster.node.gpus
@@ -336,6 +340,7 @@ void Assembly::sort_origins() {
                                                    "node.nvlink.bandwidth",
                                                    "node.nvlink.links",
                                                    "node.nvlink.switch",
+                                                   "node.nvlink.peers",
                                                    "node.pcie",
                                                    "node.nics.count",
                                                    "node.nics.bandwidth",

@@ -150,5 +150,24 @@ TEST(ClusterFile, IsFoundByItsPath) {
     std::filesystem::remove(path);
 }
 
+// 8 GPUs share 8 NICs one to one; 4 NICs two to one.
+TEST(ClusterFile, GpusPerNicFollowsOrIsRefused) {
+    auto json = parse_json(kExample, "c.json");
+    json["node"]["nics"]["count"] = 4;
+    EXPECT_THAT(refusal(json), HasSubstr("1 GPUs a NIC contradict 8 GPUs with 4 NICs a node: 2 fits"));
+    json["node"]["nics"].erase("gpus_per_nic");
+    EXPECT_EQ(read(json).node.nics.gpus_per_nic, 2);
+    json["node"]["nics"]["gpus_per_nic"] = 2;
+    EXPECT_EQ(read(json).node.nics.gpus_per_nic, 2);
+}
+
+TEST(ClusterFile, PeersOfDirectLinks) {
+    auto json = parse_json(kExample, "c.json");
+    json["node"]["nvlink"]["peers"] = 1;
+    EXPECT_EQ(cluster_to_json(read(json))["node"]["nvlink"]["peers"], 1);
+    json["node"]["nvlink"]["peers"] = 8;
+    EXPECT_THAT(refusal(json), HasSubstr("a GPU cannot reach 8 others of a node of 8"));
+}
+
 } // namespace
 } // namespace echosim

@@ -115,9 +115,19 @@ TEST(TopologySmi, DirectLinks) {
     const ImportedCluster a100 = imported(matrix(4, 0, always("NV4"), own_nic));
     EXPECT_EQ(a100.cluster.gpu.name, "a100-sxm-80gb");
     EXPECT_EQ(a100.cluster.node.nvlink.links, 12); // 3 x 4
+    EXPECT_EQ(a100.cluster.node.nvlink.peers, 3);
     EXPECT_FALSE(a100.cluster.node.nvlink.nvswitch);
     EXPECT_EQ(a100.cluster.node.nics.count, 0);
     EXPECT_EQ(a100.cluster.fabric.kind, FabricKind::none);
+}
+
+// NV4 between 0-1 and 2-3: bridges that join pairs, not a board.
+TEST(TopologySmi, BridgePairs) {
+    const ImportedCluster read = imported(matrix(
+        4, 0, [](int a, int b) -> std::string { return a / 2 == b / 2 ? "NV4" : "SYS"; }, own_nic));
+    EXPECT_EQ(read.cluster.node.nvlink.links, 4);
+    EXPECT_EQ(read.cluster.node.nvlink.peers, 1);
+    EXPECT_EQ(where(read, "node.nvlink.peers"), "box.txt:2");
 }
 
 TEST(TopologySmi, PcieOnly) {

@@ -44,8 +44,11 @@ TEST(Geometry, SixteenGpusOfTwoNodes) {
 TEST(Geometry, NvlinkDomainOfManyTraysIsOneNode) {
     Cluster cluster = cluster_of("b200-sxm", 4, 4);
     cluster.nvlink_domain_nodes = 18;
-    EXPECT_EQ(group_on(cluster, 18, 4), (GroupGeometry{72, 1, 72, 72, true, 72, 2, 0}));
-    EXPECT_EQ(group_on(cluster, 36, 4), (GroupGeometry{144, 2, 72, 72, true, 72, 2, 1}));
+    const GroupGeometry one = group_on(cluster, 18, 4), two = group_on(cluster, 36, 4);
+    EXPECT_EQ(one.hosts, 18);
+    EXPECT_EQ(two.hosts, 36);
+    EXPECT_EQ(one, (GroupGeometry{72, 1, 72, 72, true, 72, 2, 0, 1, 1, 1, 18}));
+    EXPECT_EQ(two, (GroupGeometry{144, 2, 72, 72, true, 72, 2, 1, 1, 1, 1, 36}));
 }
 
 TEST(Geometry, TwoGpusShareOneNic) {
@@ -62,6 +65,26 @@ TEST(Geometry, BridgesJoinNeighboursOnly) {
     EXPECT_TRUE(geometry_of(std::vector<int>{2, 3}, cluster).nvlink);
     EXPECT_FALSE(geometry_of(std::vector<int>{1, 2}, cluster).nvlink);
     EXPECT_FALSE(geometry_of(std::vector<int>{0, 1, 2, 3}, cluster).nvlink);
+}
+
+// Four GPUs with direct links: a board joins all, bridges of cards two by two.
+TEST(Geometry, BridgesAreNotAMesh) {
+    Cluster cluster = cluster_of("a100-sxm-80gb", 4, 4);
+    cluster.node.nvlink = {300e9, 12, false};
+    EXPECT_TRUE(geometry_of(std::vector<int>{0, 1, 2, 3}, cluster).nvlink);
+    cluster.node.nvlink.peers = 1;
+    EXPECT_TRUE(geometry_of(std::vector<int>{2, 3}, cluster).nvlink);
+    EXPECT_FALSE(geometry_of(std::vector<int>{1, 2}, cluster).nvlink);
+    EXPECT_FALSE(geometry_of(std::vector<int>{0, 1, 2, 3}, cluster).nvlink);
+    cluster.node.nvlink.peers = 3; // all others
+    EXPECT_TRUE(geometry_of(std::vector<int>{0, 1, 2, 3}, cluster).nvlink);
+    cluster.node.nvlink.peers = 0;
+    cluster.gpu = find_gpu("h100-pcie"); // a card
+    EXPECT_FALSE(geometry_of(std::vector<int>{0, 1, 2, 3}, cluster).nvlink);
+    cluster.node.gpus = 8;
+    cluster.node.nvlink.peers = 3; // bridges of four cards
+    EXPECT_TRUE(geometry_of(std::vector<int>{4, 5, 6, 7}, cluster).nvlink);
+    EXPECT_FALSE(geometry_of(std::vector<int>{3, 4}, cluster).nvlink);
 }
 
 TEST(Geometry, PcieNodeHasNoNvlink) {

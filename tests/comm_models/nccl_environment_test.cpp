@@ -141,6 +141,32 @@ TEST(NcclEnvironment, TheClusterAsNcclSeesIt) {
     EXPECT_EQ(visible_cluster(cluster, with("NCCL_NET", "Socket")).fabric.kind, FabricKind::ethernet);
 }
 
+// 8 NICs of 400 Gb/s: sockets carry 10 Gb/s each, and a step takes 45 us.
+TEST(NcclEnvironment, SocketsAreSlow) {
+    const Cluster cluster = test::cluster_of("h100-sxm");
+    Settings s = with("NCCL_IB_DISABLE", "1");
+    const Cluster seen = visible_cluster(cluster, s);
+    EXPECT_DOUBLE_EQ(seen.node.nics.bandwidth, 1.25e9);
+    EXPECT_DOUBLE_EQ(seen.node.nics.latency, 45e-6);
+    add_cluster_warnings(cluster, s);
+    EXPECT_THAT(s.warnings, ElementsAre(HasSubstr("1.25 GB/s a NIC and 45 us a step are assumed")));
+}
+
+TEST(NcclEnvironment, ListedDevicesAreTheNics) {
+    const Cluster cluster = test::cluster_of("h100-sxm"); // 8 NICs
+    const auto nics = [&](const std::string& value) {
+        return visible_cluster(cluster, with("NCCL_IB_HCA", value)).node.nics.count;
+    };
+    EXPECT_EQ(nics("mlx5_0"), 1);
+    EXPECT_EQ(nics("mlx5_0,mlx5_1"), 2);
+    EXPECT_EQ(nics("=mlx5_0:1,mlx5_0:2,mlx5_3:1"), 2);
+    EXPECT_EQ(nics("mlx5"), 8);
+    EXPECT_EQ(nics("a0,a1,a2,a3,a4,a5,a6,a7,a8"), 8);
+    EXPECT_EQ(nics("^mlx5_3"), 8);
+    EXPECT_THAT(with("NCCL_IB_HCA", "^mlx5_3").warnings, ElementsAre(HasSubstr("is not followed")));
+    EXPECT_THAT(with("NCCL_IB_HCA", "mlx5_0").warnings, IsEmpty());
+}
+
 TEST(NcclEnvironment, SharpNeedsInfiniband) {
     Cluster cluster = test::cluster_of("h100-sxm");
     Settings sharp = with("NCCL_COLLNET_ENABLE", "1");

@@ -125,6 +125,29 @@ TEST(NcclGraph, TheLogTakesThePlaceOfTheSearch) {
     EXPECT_EQ(s.p2p_per_peer, 1);
     EXPECT_FALSE(system_on(cluster, 1, 8).from_log);
     EXPECT_EQ(system_on(cluster, 4, 8).ring.channels, 8);
+    EXPECT_EQ(unmatched_log(cluster, group_on(cluster, 2, 8)), "");
+    EXPECT_EQ(unmatched_log(cluster, group_on(cluster, 4, 8)), ""); // 32 ranks: the log says nothing of them
+    EXPECT_EQ(
+        unmatched_log(cluster, group_on(cluster, 4, 4)),
+        "nccl_log of the cluster has 16 ranks on 2 nodes, this group has them on 4: the log is not used");
+}
+
+// Four trays of an NVLink domain are one node to the model and four to a log that counts hosts.
+TEST(NcclGraph, ALogThatCountsHostsMatchesAnNvlinkDomain) {
+    Cluster cluster = cluster_of("b200-sxm", 4, 4);
+    cluster.nvlink_domain_nodes = 18;
+    ObservedCommunicator seen;
+    seen.ranks = 16;
+    seen.nodes = 4;
+    seen.nvls_channels = 24;
+    cluster.observed = {seen};
+    EXPECT_TRUE(system_on(cluster, 4, 4).from_log);
+    EXPECT_EQ(system_on(cluster, 4, 4).nvls_ctas, 24);
+    ObservedCommunicator domains = seen; // a log that counts domains speaks first
+    domains.nodes = 1;
+    domains.nvls_channels = 20;
+    cluster.observed = {seen, domains};
+    EXPECT_EQ(system_on(cluster, 4, 4).nvls_ctas, 20);
 }
 
 } // namespace

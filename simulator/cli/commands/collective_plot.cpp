@@ -49,7 +49,7 @@ ChartPoint point(const CollectiveRequest& request, Bytes bytes, Seconds time) {
 ChartSeries curve(const CollectiveReport& report, const NcclModel& model, bool in_place) {
     const CollectiveRequest& request = report.request;
     ChartSeries series{.name = in_place ? "in place" : "out of place",
-                       .style = SeriesStyle::line,
+                       .style = report.rows.size() > 1 ? SeriesStyle::line : SeriesStyle::points,
                        .dashed = in_place,
                        .colour = in_place ? 1U : 0U};
     for (const Bytes bytes : curve_sizes(report))
@@ -74,7 +74,7 @@ void add_measured(const CollectiveReport& report, Chart& chart) {
 
 void add_bands(const CollectiveReport& report, Chart& chart) {
     const auto shown = curve_sizes(report);
-    if (shown.empty() || !has_algorithms(report.request.call.kind))
+    if (shown.empty() || report.request.group.ranks < 2 || !has_algorithms(report.request.call.kind))
         return;
     const auto from = static_cast<double>(shown.front());
     const auto to = static_cast<double>(shown.back());
@@ -93,7 +93,8 @@ void add_bands(const CollectiveReport& report, Chart& chart) {
         begin = at;
         label = name(s.after);
     }
-    chart.bands.push_back({begin, to, label});
+    if (to > begin)
+        chart.bands.push_back({begin, to, label});
 }
 
 // The rate that the bus bandwidth cannot pass where every byte crosses the named links as in a ring.
@@ -102,7 +103,11 @@ void add_limit(const CollectiveRequest& request, Chart& chart) {
     const GroupGeometry& g = request.group;
     if (g.ranks < 2)
         return;
-    if (g.nodes == 1) {
+    const double nics = g.nics_per_node * node.nics.bandwidth / 1e9; // of one node's members
+    const bool ring = has_algorithms(request.call.kind);
+    const bool nvlink_binds =
+        g.nvlink && g.max_ranks_per_node > 1 && ring && node.nvlink.bandwidth / 1e9 < nics;
+    if (g.nodes == 1 || nvlink_binds) {
         if (g.nvlink && node.nvlink.bandwidth > 0)
             chart.limits.push_back(
                 {node.nvlink.bandwidth / 1e9,
@@ -110,12 +115,11 @@ void add_limit(const CollectiveRequest& request, Chart& chart) {
                              format_bandwidth(node.nvlink.bandwidth))});
         return;
     }
-    const double nics = g.nics_per_node * node.nics.bandwidth / 1e9; // of one node's members
     if (nics <= 0)
         return;
     const std::string rate =
         fmt::format("{} x {:.4g} Gb/s a node", g.nics_per_node, node.nics.bandwidth * 8e-9);
-    if (has_algorithms(request.call.kind)) {
+    if (ring) {
         chart.limits.push_back({nics, fmt::format("NICs, {}, {:.4g} GB/s: no ring is faster", rate, nics)});
     } else if (request.call.kind == CollectiveKind::all_to_all) {
         // a GPU sends (n - m) / n of its bytes over its share of the NICs, and busbw counts (n - 1) / n
