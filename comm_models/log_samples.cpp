@@ -36,19 +36,10 @@ std::string version_of(const NcclTestsTable& table, const std::string& place, co
                        std::vector<std::string>& notes) {
     if (!settings.nccl.empty())
         return settings.nccl;
-    if (!table.nccl.empty())
-        return table.nccl;
-    if (!settings.cluster.nccl.empty())
-        return settings.cluster.nccl;
-    if (!table.root_column && table.kind == CollectiveKind::all_reduce &&
-        settings.cluster.gpu.arch <= Arch::ampere) {
-        notes.push_back(fmt::format("{}: no NCCL version; {} is assumed, because nccl-tests of this form is "
-                                    "older than 2022 (--nccl states it)",
-                                    place, likely_nccl(settings.cluster.gpu.arch)));
-        return std::string(likely_nccl(settings.cluster.gpu.arch));
-    }
-    notes.push_back(fmt::format("{}: no NCCL version; the newest is assumed (--nccl states it)", place));
-    return {};
+    const LogVersion found = version_of_log(table, settings.cluster);
+    if (!found.assumed.empty())
+        notes.push_back(fmt::format("{}: no NCCL version; {} (--nccl states it)", place, found.assumed));
+    return found.nccl;
 }
 
 // Ranks in order, as many on each node as the list of hosts says, else as nodes hold.
@@ -62,6 +53,8 @@ std::vector<int> placed(int ranks, int nodes, const Cluster& cluster) {
 
 // Why a table cannot be used; empty otherwise.
 std::string unusable(const NcclTestsTable& table, int ranks, const Cluster& cluster) {
+    if (table.rows.empty())
+        return "no row is left";
     if (ranks == 0)
         return "the number of ranks is not known: give --gpus N";
     if (ranks == 1)
@@ -74,11 +67,11 @@ std::string unusable(const NcclTestsTable& table, int ranks, const Cluster& clus
     return {};
 }
 
-void note_gpu(const NcclTestsTable& table, const std::string& place, const Cluster& cluster,
-              std::vector<std::string>& notes) {
+void check_gpu(const NcclTestsTable& table, const std::string& place, const Cluster& cluster) {
     if (!table.gpu.empty() && !names_gpu(table.gpu, cluster.gpu.name))
-        notes.push_back(
-            fmt::format("{}: the log is of \"{}\", the cluster has {}", place, table.gpu, cluster.gpu.name));
+        throw InputError(place,
+                         fmt::format("the log is of \"{}\", the cluster has {}", table.gpu, cluster.gpu.name),
+                         "give --cluster of that GPU; one cluster's entry must not hold another GPU's times");
 }
 
 } // namespace
@@ -112,6 +105,18 @@ std::string_view likely_nccl(Arch arch) {
         break;
     }
     return "2.18";
+}
+
+LogVersion version_of_log(const NcclTestsTable& table, const Cluster& cluster) {
+    if (!table.nccl.empty())
+        return {table.nccl, {}};
+    if (!cluster.nccl.empty())
+        return {cluster.nccl, {}};
+    const std::string likely(likely_nccl(cluster.gpu.arch));
+    if (!table.root_column && table.kind == CollectiveKind::all_reduce && cluster.gpu.arch <= Arch::ampere)
+        return {likely,
+                fmt::format("{} is assumed, because nccl-tests of this form is older than 2022", likely)};
+    return {{}, "the newest is assumed"};
 }
 
 bool names_gpu(std::string_view printed, std::string_view catalogue_name) {
@@ -157,7 +162,7 @@ void add_samples(const NcclTestsTable& table, const std::string& name, const Log
         result.notes.push_back(fmt::format("{}: not used: {}", place, reason));
         return;
     }
-    note_gpu(table, place, settings.cluster, result.notes);
+    check_gpu(table, place, settings.cluster);
     Cluster cluster = settings.cluster;
     cluster.nccl = version_of(table, place, settings, result.notes);
     if (table.nodes == 0 && ranks > cluster.node.gpus)
@@ -191,6 +196,7 @@ void add_samples(const NcclTestsTable& table, const std::string& name, const Log
     for (std::size_t i = before; i < data.samples.size(); ++i)
         data.samples[i].weight = kRowsOfATable / std::max(kRowsOfATable / 4, rows);
     data.clusters.push_back(std::move(cluster));
+    result.names.push_back(place);
     ++result.tables;
 }
 

@@ -19,11 +19,19 @@ struct LogSamples {
     std::vector<std::string> outliers; // rows that are left out of the fit as warm-up or noise
     std::vector<std::string> notes;    // what was assumed, what the log contradicts, tables without use
     int tables = 0;                    // that gave samples
+    std::vector<std::string> names;    // of these, "nccl.log:14", one for each cluster of the data
 };
 
 // NCCL of runs whose source does not state it: a release of the years in which GPUs of this architecture were
 // new, because that is when most of what is published about them was measured. An assumption.
 std::string_view likely_nccl(Arch arch);
+
+// NCCL of a log: what it prints, else the cluster's, else an assumption. Empty = the newest.
+struct LogVersion {
+    std::string nccl;
+    std::string assumed; // why, in words; empty when it is stated
+};
+LogVersion version_of_log(const NcclTestsTable& table, const Cluster& cluster);
 
 // "half", "bfloat16", "f8e4m3", ... as nccl-tests prints element types.
 DType element_type(std::string_view name);

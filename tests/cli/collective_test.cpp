@@ -141,7 +141,7 @@ TEST(Collective, EveryWrongOptionIsRefusedByName) {
     EXPECT_THAT(with({"--ranks", "0-x"}), HasSubstr("--ranks: \"0-x\" is not a rank"));
     EXPECT_THAT(with({"--ranks", "0,64", "--gpus", "64"}), HasSubstr("rank 64 is not one of the job's"));
     EXPECT_THAT(with({"--ranks", "0,8", "--stride", "8"}), HasSubstr("cannot be combined"));
-    EXPECT_THAT(with({"--nccl", "new"}), HasSubstr("--nccl: \"new\" is not a version"));
+    EXPECT_THAT(with({"--nccl", "new"}), HasSubstr("--nccl: \"new\" is not a release"));
     EXPECT_THAT(with({"--dtype", "flaot"}), HasSubstr("did you mean \"float\"?"));
     EXPECT_THAT(with({"--calls", "0"}), HasSubstr("--calls: must be a whole number"));
     EXPECT_THAT(with({"--imbalance", "2"}), HasSubstr("is for all_to_all"));

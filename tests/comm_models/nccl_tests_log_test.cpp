@@ -183,6 +183,17 @@ TEST(NcclTestsLog, RanksOfTheColumnsOverruleAShorterList) {
                                                       "with 8: 8 is taken")));
 }
 
+// A list of ranks may be cut short, never too long: eight listed and 2 (3 - 1) / 3 = 1.333 contradict.
+TEST(NcclTestsLog, FewerRanksThanListedLeaveNoRow) {
+    std::string text;
+    for (int i = 0; i < 8; ++i)
+        text += "#  Rank  " + std::to_string(i) + " Pid 1 on a device 0 [0x07] NVIDIA H100\n";
+    const NcclTestsTable table =
+        only(text + kHeader + "1073741824 268435456 float sum -1 2000.0 536.87 715.83 0\n");
+    EXPECT_TRUE(table.rows.empty());
+    EXPECT_THAT(table.warnings, ElementsAre(HasSubstr("8 ranks are listed, but busbw / algbw is 1.333")));
+}
+
 // Without MPI every process runs alone and busbw is 0.
 TEST(NcclTestsLog, OneRank) {
     const NcclTestsTable table =

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "comm_models/calibration_file.h"
 #include "comm_models/log_samples.h"
+#include "comm_models/nccl_model.h"
 #include "simulator/cli/command.h"
 #include "simulator/cli/console.h"
 #include "simulator/cli/job_input.h"
@@ -15,6 +16,7 @@
 #include <cmath>
 #include <filesystem>
 #include <fmt/format.h>
+#include <memory>
 #include <nlohmann/json.hpp>
 
 namespace echosim {
@@ -23,6 +25,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr Bytes kMaxLog = 512_MiB;
+constexpr double kMisfit = 25; // percent
 
 // What the fit gets, and what is to be said about it.
 struct Measurements {
@@ -96,6 +99,8 @@ void add_tables(const std::string& path, Measurements& all) {
         all.data.samples.push_back(sample);
     }
     all.log.tables += static_cast<int>(data.clusters.size());
+    for (const Cluster& cluster : data.clusters)
+        all.log.names.push_back(fmt::format("{}: {}", path, cluster.name));
     std::ranges::move(data.clusters, std::back_inserter(all.data.clusters));
 }
 
@@ -161,6 +166,57 @@ std::vector<FittedProfile> profiles_of(const nccl::ModelConstants& fitted,
     return profiles;
 }
 
+// Tables that the fitted constants do not describe: another machine, another NCCL, a disturbed run.
+std::vector<std::string> misfits(const Measurements& all, const nccl::ModelConstants& fitted) {
+    NcclOptions options;
+    options.constants = std::make_shared<const nccl::ModelConstants>(
+        nccl::with_calibration(nccl::preset_constants(), fitted));
+    std::vector<double> sum(all.data.clusters.size(), 0), rows(sum);
+    std::vector<std::unique_ptr<NcclModel>> models(sum.size());
+    for (const nccl::CollectiveSample& sample : all.data.samples) {
+        if (sample.us <= 0 || sample.group.ranks < 2)
+            continue;
+        auto& model = models[sample.cluster];
+        if (!model)
+            model = std::make_unique<NcclModel>(all.data.clusters[sample.cluster], options);
+        const double us = model->estimate(sample.collective, sample.group).time * 1e6;
+        sum[sample.cluster] += std::abs(us / sample.us - 1) * 100;
+        ++rows[sample.cluster];
+    }
+    std::vector<std::string> lines;
+    for (std::size_t i = 0; i < sum.size(); ++i)
+        if (rows[i] > 0 && sum[i] / rows[i] > kMisfit)
+            lines.push_back(fmt::format("{}: mean error {:.0f} % after the fit: is it of this cluster?",
+                                        all.log.names.at(i), sum[i] / rows[i]));
+    return lines;
+}
+
+// The versions of NCCL for which each fitted link entry will be taken.
+std::vector<std::string> version_lines(const nccl::CalibrationData& data, const nccl::ModelConstants& fitted) {
+    const nccl::ModelConstants constants = nccl::with_calibration(nccl::preset_constants(), fitted);
+    std::vector<std::string> lines;
+    for (const nccl::LinkProfile& entry : fitted.links)
+        for (const Cluster& cluster : data.clusters)
+            if (const std::string versions = nccl::versions_of(entry, constants, cluster); !versions.empty()) {
+                lines.push_back(
+                    fmt::format("link {} holds for {} with {}", entry.name, cluster.gpu.name, versions));
+                break;
+            }
+    return lines;
+}
+
+// The mean over all rows, before and after.
+std::pair<double, double> mean_errors(const std::vector<nccl::SizeRangeError>& errors) {
+    double before = 0, after = 0;
+    int rows = 0;
+    for (const nccl::SizeRangeError& range : errors) {
+        rows += range.samples;
+        before += range.before * range.samples;
+        after += range.after * range.samples;
+    }
+    return {before / std::max(1, rows), after / std::max(1, rows)};
+}
+
 std::string error_table(const std::vector<nccl::SizeRangeError>& errors, const TextStyle& style) {
     using Align = TextTable::Align;
     TextTable table(
@@ -203,7 +259,12 @@ std::string text_of(const Measurements& all, const nccl::Calibration& calibratio
                                                               : join(profile.changed)));
     text += list_text("Constants", changed, style);
     text += list_text("Left out: warm-up or noise", all.log.outliers, style);
-    return text + list_text("Notes", all.log.notes, style);
+    text += list_text("Notes", all.log.notes, style);
+    if (const auto [before, after] = mean_errors(calibration.errors); after >= before)
+        text += fmt::format("\nThe fit does not lower the mean error ({:.1f} % to {:.1f} %): the measurements "
+                            "contradict each other or the cluster\n",
+                            before, after);
+    return text + list_text("Valid for", version_lines(all.data, calibration.constants), style);
 }
 
 Json document_of(const Measurements& all, const nccl::Calibration& calibration,
@@ -239,6 +300,8 @@ int run_calibrate(const Invocation& invocation, Console& console) {
     const auto start = nccl::load_constants(invocation.value("--calibration").value_or(""));
     const Measurements all = read_measurements(invocation);
     const nccl::Calibration calibration = nccl::calibrate(all.data, *start);
+    for (const std::string& warning : misfits(all, calibration.constants))
+        console.warn(warning);
     const std::vector<FittedProfile> profiles = profiles_of(calibration.constants, *start);
     const std::string file = nccl::calibration_text(calibration, source_of(invocation));
     std::string text = text_of(all, calibration, profiles, console.style());

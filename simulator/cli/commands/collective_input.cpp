@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simulator/cli/commands/collective_input.h"
 
+#include "comm_models/nccl_graph.h"
+#include "comm_models/nccl_tables.h"
+#include "simulator/cli/commands/collective_measured.h"
 #include "simulator/cli/job_input.h"
 #include "simulator/core/error.h"
 #include "simulator/core/suggest.h"
@@ -109,9 +112,10 @@ void read_nccl_version(const Invocation& invocation, Cluster& cluster) {
         return;
     try {
         set_value(cluster, "nccl", *text);
+        nccl::parse_version(*text);
     } catch (const InputError&) {
-        throw InputError("--nccl", fmt::format("\"{}\" is not a version of NCCL", *text),
-                         "write for example 2.21 or 2.21.5");
+        throw InputError("--nccl", fmt::format("\"{}\" is not a release of NCCL", *text),
+                         "write for example 2.21 or 2.21.5; releases are 2.x");
     }
 }
 
@@ -183,6 +187,8 @@ void add_warnings(CollectiveRequest& request, const NcclModel& model) {
     Collective call = request.call;
     call.bytes = 1_MiB;
     request.warnings = model.explain(call, request.group).notes;
+    if (std::string unmatched = nccl::unmatched_log(request.cluster, request.group); !unmatched.empty())
+        request.warnings.push_back(std::move(unmatched));
     for (const std::string& warning : model.warnings()) {
         // about other kinds of collectives; this one was checked
         const bool of_option = (!request.algorithms.empty() && warning.starts_with("NCCL_ALGO")) ||
@@ -278,7 +284,26 @@ void check_algorithm_available(const CollectiveRequest& request) {
                      "this group has: " + join(names));
 }
 
+// Options whose place is the file of --concurrent.
+bool per_collective(std::string_view option) {
+    constexpr std::array<std::string_view, 5> kKeys = {"--bytes", "--ranks", "--stride", "--dtype",
+                                                       "--in-place"};
+    return std::find(kKeys.begin(), kKeys.end(), option) != kKeys.end();
+}
+
 } // namespace
+
+void need_network(const Cluster& cluster, const GroupGeometry& group) {
+    if (group.nodes < 2)
+        return;
+    const std::string ranks = fmt::format("{} ranks on {} nodes", group.ranks, group.nodes);
+    if (cluster.fabric.kind == FabricKind::none)
+        throw InputError("cluster.fabric.kind", cluster.name + " has no network (\"none\"): " + ranks,
+                         "--gpus or --ranks of one node, or a cluster file with node.nics and fabric");
+    if (cluster.node.nics.count == 0 || cluster.node.nics.bandwidth <= 0)
+        throw InputError("cluster.node.nics", cluster.name + " has no network: " + ranks + " and no NICs",
+                         "--set cluster.node.nics.count and cluster.node.nics.bandwidth, or one node");
+}
 
 CollectiveKind parse_collective_kind(const std::string& where, const std::string& text) {
     std::vector<std::string> names;
@@ -338,8 +363,11 @@ CollectiveRequest read_collective_request(const Invocation& invocation) {
     read_group(invocation, request);
     read_call(invocation, request);
     read_placement(invocation, request);
+    if (const auto file = invocation.value("--measured"))
+        take_measured_version(*file, request);
     const NcclModel model(request.cluster, request.options);
     request.group = geometry_of(request.ranks, model.cluster(), request.placement);
+    need_network(model.cluster(), request.group);
     check_algorithm_available(request);
     check_transport(request, model);
     add_warnings(request, model);
@@ -352,7 +380,9 @@ CollectiveRequest read_concurrent_request(const Invocation& invocation) {
           "--csv", "--dtype", "--in-place", "--buffers", "--transport"})
         if (invocation.has(option))
             throw InputError(option, "cannot be combined with --concurrent",
-                             "the file says it for each collective");
+                             per_collective(option)
+                                 ? "the file says it for each collective"
+                                 : "--json and --out write what the concurrent collectives took");
     if (!invocation.arguments.empty())
         throw InputError("--concurrent", fmt::format("the file lists the kinds; read \"{}\" beside it",
                                                      invocation.arguments[0]));

@@ -13,7 +13,8 @@
 namespace echosim {
 
 struct CollectiveRequest {
-    Cluster cluster; // with --set and --nccl
+    Cluster cluster;         // with --set and --nccl
+    std::string nccl_origin; // where the version is from when neither option nor cluster says it
     NcclOptions options;
     std::vector<std::string> algorithms, protocols; // of --algo and --proto, as NCCL spells them
     int gpus = 0;                                   // of the job
@@ -28,6 +29,9 @@ struct CollectiveRequest {
 };
 
 // Throws InputError for every option that is wrong. `call.kind` is read from the argument.
+// Throws InputError for a group over several nodes of a cluster without a network.
+void need_network(const Cluster& cluster, const GroupGeometry& group);
+
 CollectiveRequest read_collective_request(const Invocation& invocation);
 // Cluster, GPUs, NCCL's settings and placement alone, for the collectives that --concurrent lists.
 CollectiveRequest read_concurrent_request(const Invocation& invocation);

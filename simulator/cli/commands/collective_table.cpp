@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simulator/cli/commands/collective_table.h"
 
+#include "comm_models/calibration_file.h"
 #include "comm_models/nccl_tables.h"
 #include "simulator/run/version.h"
 
@@ -66,6 +67,17 @@ std::string call_text(const CollectiveRequest& request) {
     return text;
 }
 
+// What of the calibration file this group uses.
+std::string calibration_basis(const CollectiveRequest& request) {
+    const std::string& file = request.options.calibration;
+    const nccl::CalibrationUse use = nccl::calibration_use(nccl::read_calibration(file), request.cluster);
+    const bool network = use.fabric && request.group.nodes > 1;
+    if (use.links)
+        return fmt::format("constants of {}", file);
+    return network ? fmt::format("constants of {} between nodes, built-in ones inside a node", file)
+                   : fmt::format("built-in constants: none of {} applies", file);
+}
+
 std::string header(const CollectiveReport& report) {
     const CollectiveRequest& request = report.request;
     std::string out = fmt::format("# echosim {}: {} as nccl-tests prints it, modelled, not measured\n",
@@ -75,14 +87,15 @@ std::string header(const CollectiveReport& report) {
     std::string settings;
     for (const auto& [name, value] : request.options.environment)
         settings += fmt::format(" {}={}", name, value);
-    out += fmt::format("# library  {}{}\n", library_text(request.cluster), settings);
+    const std::string origin = request.nccl_origin.empty() ? "" : fmt::format(" ({})", request.nccl_origin);
+    out += fmt::format("# library  {}{}{}\n", library_text(request.cluster), origin, settings);
     std::set<Provenance> kinds;
     for (const CollectiveRow& row : report.rows)
         kinds.insert(row.out_of_place.cost.provenance);
     for (const Provenance kind : kinds)
         out += fmt::format("# basis    {}\n", meaning_of(kind));
     if (!request.options.calibration.empty())
-        out += fmt::format("# basis    constants of {}\n", request.options.calibration);
+        out += fmt::format("# basis    {}\n", calibration_basis(request));
     if (is_measured(report))
         out += fmt::format("# measured {}; err%: the model's time against it\n", report.measured_file);
     const auto [least, most] = std::minmax_element(request.sizes.sizes.begin(), request.sizes.sizes.end());
@@ -198,8 +211,13 @@ std::string_view link_name(const Cluster& cluster) {
 
 std::string group_text(const CollectiveRequest& request) {
     const GroupGeometry& group = request.group;
-    std::string text = fmt::format("{} rank{} on {} node{}", group.ranks, group.ranks == 1 ? "" : "s",
-                                   group.nodes, group.nodes == 1 ? "" : "s");
+    const auto plural = [](int count) { return count == 1 ? "" : "s"; };
+    std::string text =
+        group.hosts > group.nodes
+            ? fmt::format("{} ranks on {} NVLink domain{} of {} hosts{}", group.ranks, group.nodes,
+                          plural(group.nodes), group.hosts, group.nodes > 1 ? " together" : "")
+            : fmt::format("{} rank{} on {} node{}", group.ranks, plural(group.ranks), group.nodes,
+                          plural(group.nodes));
     if (group.min_ranks_per_node != group.max_ranks_per_node)
         text += fmt::format(", {} to {} a node", group.min_ranks_per_node, group.max_ranks_per_node);
     else if (group.nodes > 1)
