@@ -272,6 +272,24 @@ class ArgumentReader {
     std::vector<Problem> problems_;
 };
 
+// NCCL's choices follow from its variables; names of interfaces and log files change no time.
+bool changes_times(std::string_view name) {
+    const auto has = [&](const char* part) { return name.find(part) != std::string_view::npos; };
+    return name.starts_with("NCCL_") && !has("IFNAME") && !has("DEBUG") && !has("FILE");
+}
+
+void take_environment(const TrainingCommand& command, const shell::Runner& runner, JobSource& source) {
+    for (const auto& [name, value] : command.environment) {
+        if (!shell::has_unknown(value)) {
+            source.environment[name] = value;
+        } else if (changes_times(name)) {
+            const shell::Unknown& cause = runner.unknown_of(value);
+            source.warnings.push_back(fmt::format("{}: value not known ({}, {}), ignored", name, cause.what,
+                                                  runner.place(cause.line)));
+        }
+    }
+}
+
 } // namespace
 
 JobSource read_launch_script(std::string_view text, const std::string& path) {
@@ -291,10 +309,7 @@ JobSource read_launch_script(std::string_view text, const std::string& path) {
     source.world_size = world.size;
     source.world_size_origin = std::move(world.origin);
     source.warnings.insert(source.warnings.end(), world.warnings.begin(), world.warnings.end());
-    for (const auto& [name, value] : command.environment) {
-        if (!shell::has_unknown(value))
-            source.environment[name] = value;
-    }
+    take_environment(command, runner, source);
     return source;
 }
 

@@ -193,6 +193,16 @@ TEST(LaunchScript, ExportedVariablesAreKept) {
     EXPECT_EQ(source.environment.count("LOCAL"), 0U);
 }
 
+TEST(LaunchScript, UnknownValuesOfNcclAreAWarning) {
+    const JobSource source = read_launch_script("export NCCL_ALGO=$(cat algo)\n"
+                                                "export NCCL_SOCKET_IFNAME=$(ls /sys/class/net)\n"
+                                                "torchrun p.py --num-layers 4\n",
+                                                "job.sh");
+    EXPECT_EQ(source.environment.count("NCCL_ALGO"), 0U);
+    EXPECT_THAT(source.warnings,
+                testing::ElementsAre(HasSubstr("NCCL_ALGO: value not known ($(...), job.sh:1), ignored")));
+}
+
 TEST(LaunchScript, UnknownValuesMatterOnlyWhereTheFlagDoes) {
     EXPECT_THAT(script_error("A=1\ntorchrun p.py --num-layers $LAYERS --bf16\n"),
                 HasSubstr("job.sh:2: --num-layers depends on $LAYERS (job.sh:2)"));

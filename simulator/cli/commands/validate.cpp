@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "comm_models/calibration_file.h"
 #include "simulator/cli/command.h"
 #include "simulator/cli/console.h"
 #include "simulator/cli/job_input.h"
@@ -8,6 +9,7 @@
 #include "simulator/core/suggest.h"
 #include "validation/accuracy.h"
 #include "validation/collective_accuracy.h"
+#include "validation/collective_rows.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -143,6 +145,29 @@ ExitCode gate(const std::vector<NamedReport>& reports, double limit, Console& co
 
 } // namespace
 
+namespace {
+
+// Says of how many tables the calibration describes the links.
+void warn_of_calibration(const std::string& data, const std::string& calibration, Console& console) {
+    const nccl::ModelConstants constants = nccl::read_calibration(calibration);
+    std::string first;
+    int tables = 0, left = 0;
+    for (const CollectiveTable& table : read_collective_tables(data).tables) {
+        if (!table.skipped.empty())
+            continue;
+        ++tables;
+        const std::string mismatch = nccl::calibration_mismatch(constants, table.cluster);
+        left += mismatch.empty() ? 0 : 1;
+        if (first.empty() && !mismatch.empty())
+            first = fmt::format("{}: {}", table.name, mismatch);
+    }
+    if (left > 0)
+        console.warn(fmt::format("no link entry of {} is for {} of {} tables, the first {}", calibration, left,
+                                 tables, first));
+}
+
+} // namespace
+
 int run_validate(const Invocation& invocation, Console& console) {
     const std::string kind = checked_kind(invocation);
     const auto data = invocation.value("--data");
@@ -152,6 +177,9 @@ int run_validate(const Invocation& invocation, Console& console) {
     const Options options = read_options(invocation, kind);
     check_output(invocation);
     const std::vector<NamedReport> reports = reports_of(kind, *data, options);
+    const std::string& calibration = options.collectives.calibration;
+    if (kind == "collectives" && !calibration.empty())
+        warn_of_calibration(*data, calibration, console);
     write_output(invocation, output_of(kind, reports), console);
     return static_cast<int>(options.limit ? gate(reports, *options.limit, console) : ExitCode::ok);
 }
