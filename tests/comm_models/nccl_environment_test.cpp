@@ -33,6 +33,13 @@ Settings with(const char* name, const char* value, const char* version = "2.30")
 constexpr auto kReduce = CollectiveKind::all_reduce;
 constexpr auto kGather = CollectiveKind::all_gather;
 
+TEST(NcclEnvironment, VersionsWithoutRulesOfTheirOwn) {
+    EXPECT_THAT(read_settings("2.99", {}).warnings,
+                ElementsAre(HasSubstr("NCCL 2.99 is modelled as 2.30, the newest known")));
+    EXPECT_THAT(read_settings("2.7.8", {}).warnings, ElementsAre(HasSubstr("modelled as 2.12")));
+    EXPECT_THAT(read_settings("2.8", {}).warnings, IsEmpty()); // 2.8 to 2.11 choose as 2.12
+}
+
 TEST(NcclEnvironment, NothingSetLeavesTheChoiceToNccl) {
     const Settings s = read_settings("2.21", {{"PATH", "/bin"}, {"CUDA_VISIBLE_DEVICES", "0"}});
     EXPECT_EQ(s.version, 221);
@@ -155,7 +162,7 @@ TEST(NcclEnvironment, SocketsAreSlow) {
 TEST(NcclEnvironment, ListedDevicesAreTheNics) {
     const Cluster cluster = test::cluster_of("h100-sxm"); // 8 NICs
     const auto nics = [&](const std::string& value) {
-        return visible_cluster(cluster, with("NCCL_IB_HCA", value)).node.nics.count;
+        return visible_cluster(cluster, with("NCCL_IB_HCA", value.c_str())).node.nics.count;
     };
     EXPECT_EQ(nics("mlx5_0"), 1);
     EXPECT_EQ(nics("mlx5_0,mlx5_1"), 2);
