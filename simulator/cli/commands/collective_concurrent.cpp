@@ -58,6 +58,7 @@ class EntryReader {
         reader.read({.key = "name"}, entry.name);
         reader.read({.key = "kind", .required = true}, kind);
         reader.read({.key = "bytes", .required = true, .max = 1e15}, entry.call.bytes);
+        const bool no_bytes = !json.contains("bytes"); // said by the reader
         reader.read({.key = "dtype"}, dtype);
         reader.read({.key = "in_place"}, entry.call.in_place);
         reader.read_quantity({.key = "start", .max = 1e6}, Quantity::time, entry.start);
@@ -79,6 +80,8 @@ class EntryReader {
             problems_.insert(problems_.end(), error.problems().begin(), error.problems().end());
             return;
         }
+        if (no_bytes)
+            return;
         if (ranks != nullptr)
             return add(std::move(entry), where, entries);
         for (int group = siblings ? 0 : first; group < (siblings ? std::min(stride, gpus_) : first + 1);
@@ -141,13 +144,13 @@ std::vector<Entry> read_entries(const std::string& file, int gpus) {
     return entries;
 }
 
-std::vector<Op> run_entries(const CollectiveRequest& request, std::vector<Entry> entries,
-                            FabricLinks& fabric) {
-    const NcclModel model(request.cluster, request.options);
+std::vector<Op> run_entries(const CollectiveRequest& request, const NcclModel& model,
+                            std::vector<Entry> entries, FabricLinks& fabric) {
     std::vector<Op> ops;
     std::vector<ConcurrentOp> inputs;
     for (Entry& entry : entries) {
         const GroupGeometry group = geometry_of(entry.ranks, model.cluster(), request.placement);
+        need_network(model.cluster(), group);
         Op op{.alone = model.estimate(entry.call, group)};
         inputs.push_back({.start = entry.start,
                           .alone = op.alone.time,
@@ -238,8 +241,9 @@ Json document_of(const CollectiveRequest& request, const std::vector<Op>& ops, c
 
 Output concurrent_output(const Invocation& invocation, CollectiveRequest& request, const TextStyle& style) {
     std::vector<Entry> entries = read_entries(*invocation.value("--concurrent"), request.gpus);
-    FabricLinks fabric(request.cluster, request.gpus, request.placement);
-    const std::vector<Op> ops = run_entries(request, std::move(entries), fabric);
+    const NcclModel model(request.cluster, request.options);
+    FabricLinks fabric(model.cluster(), request.gpus, request.placement);
+    const std::vector<Op> ops = run_entries(request, model, std::move(entries), fabric);
     const std::string document = document_text(document_of(request, ops, fabric));
     return {.text = text_of(request, ops, fabric, style), .json = document, .file = document};
 }

@@ -152,7 +152,7 @@ std::string line_of(const CollectiveReport& report, const CollectiveRow& row) {
                                   nccl_tests_name(request.call.dtype), redop_of(request.call.kind),
                                   root_of(request.call.kind));
     out += times(request, row.bytes, cost) + times(request, row.bytes, row.in_place.cost);
-    const bool runs = cost.time > 0;
+    const bool runs = cost.time > 0 && request.group.ranks > 1; // else a copy at most
     out += fmt::format("  {:<13}  {:<6}  {:>3}  {:<9}", runs ? nccl_name(cost.algorithm) : "-",
                        runs ? to_string(cost.protocol) : "-", cost.channels, to_string(cost.provenance));
     if (is_measured(report))
