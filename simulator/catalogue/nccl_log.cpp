@@ -77,6 +77,10 @@ class LogReader {
         const std::string_view digits = text.substr(0, text.find_first_not_of("0123456789."));
         if (std::count(digits.begin(), digits.end(), '.') >= 1 && !digits.ends_with('.'))
             facts_.nccl.note(std::string(digits), line_);
+        const std::string_view cuda = text.substr(std::min(text.size(), digits.size()));
+        if (cuda.starts_with("+cuda")) // "+cuda11.0"
+            facts_.cuda.note(100 * int_after(cuda, "+cuda").value_or(0) + int_after(cuda, ".").value_or(0),
+                             line_);
     }
 
     // "#  Rank  0 Group  0 Pid 422 on HOST device  0 [0x0f] NVIDIA H800" of nccl-tests.
@@ -132,6 +136,8 @@ class LogReader {
             if (const auto count = int_after(m, "(found "))
                 facts_.nic_count.note(*count, line_);
         }
+        if (m.starts_with("NET/Socket") && m.find(" Using [") != std::string_view::npos)
+            socket_.note(true, line_);
         if (m.starts_with("NET/IB") && listed_nics_.empty() && m.find(" Using [") != std::string_view::npos)
             infiniband(m);
     }
@@ -159,7 +165,7 @@ class LogReader {
     LogCommunicators communicators_;
     std::map<std::string, std::pair<int, std::set<int>>> header_devices_; // of nccl-tests, by host
     std::vector<SeenNic> listed_nics_;
-    Seen<bool> nvls_, libfabric_;
+    Seen<bool> nvls_, libfabric_, socket_;
     Seen<int> clique_;
     LogSystems systems_;
 };
@@ -192,6 +198,8 @@ void LogReader::note_network() {
     }
     if (libfabric_)
         facts_.fabric.note(FabricKind::efa, libfabric_.line);
+    if (socket_ && listed_nics_.empty())
+        facts_.fabric.note(FabricKind::ethernet, socket_.line);
 }
 
 void LogReader::finish(const std::string& name) {
@@ -211,6 +219,7 @@ void LogReader::finish(const std::string& name) {
         facts_.sm.note(clique_.value > 0 ? 100 : 90, nvls_.line);
         facts_.superchip.note(clique_.value > 0, nvls_.line);
     }
+    facts_.sm_derived = true;
     note_network();
     communicators_.note_observed(facts_);
 }

@@ -36,6 +36,8 @@ struct TopologyFacts {
     std::string unknown_gpu; // a device id or product that the catalogue lacks
     std::string gpu_note;    // where the catalogue's GPU differs from the one that is named
     Seen<int> sm;            // compute capability: 90
+    bool sm_derived = false; // from links or multicast, not stated
+    Seen<int> cuda;          // 1108 = 11.8
     Seen<int> nvlinks;       // of a GPU, to all peers together; 0 = the file shows that there are none
     int nvlink_peers = 0;    // GPUs that they lead to directly
     Seen<bool> nvswitch;

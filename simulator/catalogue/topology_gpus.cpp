@@ -103,6 +103,13 @@ void note(const Product& product, int line, TopologyFacts& facts) {
                                      product.differs, product.gpu);
 }
 
+constexpr int kFirstCudaOfAmpere = 1100; // CUDA 11.0 and 11.8
+constexpr int kFirstCudaOfHopper = 1108;
+
+std::string_view architecture_of(int sm) {
+    return sm >= 100 ? "Blackwell" : sm >= 90 ? "Hopper" : sm >= 80 ? "Ampere" : "Volta";
+}
+
 // Candidates, the likeliest first; nothing is known of the compute capability where it is 0.
 std::vector<std::string> candidates(const TopologyFacts& facts) {
     const int links = facts.nvlinks.value;
@@ -137,6 +144,10 @@ std::vector<std::string> candidates(const TopologyFacts& facts) {
     default:
         break;
     }
+    if (unknown_links && facts.cuda && facts.cuda.value < kFirstCudaOfAmpere)
+        return {"v100-sxm2-32gb", "v100-sxm3-32gb"};
+    if (unknown_links && facts.cuda && facts.cuda.value < kFirstCudaOfHopper)
+        return {"a100-sxm-80gb", "a100-sxm-40gb", "v100-sxm2-32gb"};
     if (unknown_links && facts.pcie && facts.pcie.value.gen == 3)
         return {"v100-sxm2-32gb", "a100-sxm-80gb"};
     if (unknown_links && facts.pcie && facts.pcie.value.gen == 4)
@@ -156,13 +167,18 @@ std::vector<std::string> candidates(const TopologyFacts& facts) {
 
 std::string what_is_known(const TopologyFacts& facts) {
     std::vector<std::string> known;
-    if (facts.sm)
+    if (facts.sm && facts.sm_derived)
+        known.push_back(fmt::format("{} by its NVLinks or multicast", architecture_of(facts.sm.value)));
+    else if (facts.sm)
         known.push_back(fmt::format("sm {}", facts.sm.value));
     if (facts.nvlinks)
         known.push_back(facts.nvlinks.value == 0
                             ? std::string("no NVLink")
                             : fmt::format("{} NVLinks{}", facts.nvlinks.value,
                                           facts.nvswitch.value ? " through a switch" : ""));
+    if (facts.cuda && facts.cuda.value < kFirstCudaOfHopper)
+        known.push_back(
+            fmt::format("CUDA {}.{} has no Hopper", facts.cuda.value / 100, facts.cuda.value % 100));
     if (facts.pcie)
         known.push_back(fmt::format("PCIe {}", facts.pcie.value.gen));
     return known.empty() ? std::string("the file says nothing of the GPU") : join(known);

@@ -175,6 +175,7 @@ TEST(TopologyLog, Networks) {
     EXPECT_EQ(fabric_of("Using network FasTrak"), "tcpxo 8 x 200");
     EXPECT_EQ(fabric_of("Using network GPUDirectTCPX_v7"), "tcpx 4 x 200");
     EXPECT_EQ(fabric_of("Using network Socket"), "ethernet 1 x 10");
+    EXPECT_EQ(fabric_of("NET/Socket : Using [0]eth0:10.0.0.1<0>"), "ethernet 1 x 10");
     EXPECT_EQ(fabric_of("NET/IB : Using [0]mlx5_0:1/RoCE [1]mlx5_1:1/RoCE [RO]; OOB eth0:1<0>"),
               "roce 2 x 400");
 }
@@ -187,11 +188,23 @@ TEST(TopologyLog, OldVersionsPrintSpeedAndBusIds) {
         "Channel 00/02 :    0   1   2\n" + line + "Ring 00 : 15[41000] -> 0[1b000] [receive] via NET/IB/0\n" +
         line + "comm 0x7f145c rank 0 nranks 16 cudaDev 0 busId 1b000 - Init COMPLETE\n");
     EXPECT_EQ(read.cluster.nccl, "2.5.7");
+    EXPECT_EQ(read.cluster.gpu.name, "v100-sxm2-32gb"); // CUDA 10 has no Ampere
     ASSERT_EQ(read.cluster.observed.size(), 1U);
     EXPECT_EQ(read.cluster.observed[0].collective_channels, 2);
     ASSERT_EQ(read.cluster.observed[0].graphs.size(), 1U);
     EXPECT_DOUBLE_EQ(read.cluster.observed[0].graphs[0].intra, 21);
     EXPECT_DOUBLE_EQ(read.cluster.observed[0].graphs[0].inter, 12);
+}
+
+// CUDA knows Hopper from 11.8 on.
+TEST(TopologyLog, TheVersionOfCudaLimitsTheGpu) {
+    const auto gpu_of = [](const std::string& version) {
+        return imported("h:1:1 [0] NCCL INFO NCCL version " + version +
+                        "\nh:1:1 [0] NCCL INFO comm 0x1 rank 0 nranks 2 cudaDev 0 - Init COMPLETE\n")
+            .cluster.gpu.name;
+    };
+    EXPECT_EQ(gpu_of("2.8.3+cuda11.0"), "a100-sxm-80gb");
+    EXPECT_EQ(gpu_of("2.21.5+cuda12.4"), "h100-sxm");
 }
 
 TEST(TopologyLog, RefusesALogWithoutInitialisation) {
