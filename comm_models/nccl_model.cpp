@@ -61,8 +61,10 @@ nccl::TimeTerms time_terms(const Collective& c, const nccl::Choice& choice, cons
         return nccl::rccl_time(c, choice, s, plan.timing);
     nccl::TimeTerms terms = s.nodes > 1 ? nccl::network_time(c, choice, s, plan.timing)
                                         : nccl::node_time(c, choice, s, plan.timing);
+    // Fewer CTAs than the default limit the rate; LL and NVLS of one node count their CTAs themselves.
     const bool nvls = choice.algorithm == Algorithm::nvls || choice.algorithm == Algorithm::nvls_tree;
-    if (choice.protocol == Protocol::simple && c.buffers == Buffers::plain)
+    const bool counted = choice.protocol == Protocol::ll || (nvls && s.nodes == 1);
+    if (!counted && c.buffers == Buffers::plain)
         terms.transfer /= nvls ? s.nvls_cta_share : s.ring_cta_share;
     return terms;
 }
@@ -203,8 +205,13 @@ std::vector<CollectiveCandidate> candidates(const Collective& c, const GroupPlan
     return result;
 }
 
-std::vector<std::string> notes(const GroupPlan& plan) {
+std::vector<std::string> notes(const Collective& c, const GroupPlan& plan) {
     std::vector<std::string> result;
+    if (c.buffers == Buffers::symmetric && c.transport == Transport::nccl &&
+        !transport_cost(c, plan.system, plan.timing))
+        result.emplace_back(
+            "symmetric memory is for all_reduce, all_gather and reduce_scatter within one NVLink "
+            "domain from NCCL 2.27 on: ordinary kernels are timed");
     const GroupGeometry& group = plan.system.group;
     if (group.min_ranks_per_node != group.max_ranks_per_node)
         result.push_back(fmt::format("the nodes hold {} to {} ranks: NCCL counts with the fewest on all",
@@ -225,7 +232,7 @@ CollectiveExplanation NcclModel::explain(const Collective& c, const GroupGeometr
         return result;
     }
     const GroupPlan& plan = state_->plan_of(group);
-    result.notes = notes(plan);
+    result.notes = notes(c, plan);
     if (transport_cost(c, plan.system, plan.timing)) {
         result.terms.start = result.cost.latency * 1e6;
         result.terms.transfer = (result.cost.time - result.cost.latency) * 1e6;

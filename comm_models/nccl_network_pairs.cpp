@@ -23,12 +23,13 @@ double channels_per_peer(const Group& g) {
     return std::max(1, g.system.p2p_per_peer);
 }
 
-// One GPU's share of the network, as far as its channels fill it.
+// One GPU's share of the network, as far as its channels fill it. `node` is the rate of the GPUs that the
+// node with the fewest holds: where nodes differ, each GPU still has its own share.
 double far_rate(double node, double peers, const Group& g) {
     const double channels = std::min(std::max(1.0, 1.0 * g.system.p2p_pool), channels_per_peer(g) * peers);
     const double round_trip = std::max(g.timing.round_trip, 2 * hop(Protocol::simple, 0, g));
     const double window = channels * g.system.buffer / (round_trip * kPerUs);
-    return std::min({node / g.local, channels * g.cta_rate, window});
+    return std::min({node / g.system.local, channels * g.cta_rate, window});
 }
 
 TimeTerms one_pair(const Group& g) {
@@ -36,7 +37,10 @@ TimeTerms one_pair(const Group& g) {
     TimeTerms t;
     t.start = g.timing.link.pair.start + g.timing.fabric.start;
     t.far = hop(low ? Protocol::ll : Protocol::simple, low ? g.bytes : 0, g) + 0.5 * g.timing.round_trip;
-    t.transfer = g.bytes / (far_rate(g.timing.far_rate, 1, g) * kPerUs);
+    double rate = far_rate(g.timing.far_rate, 1, g);
+    if (g.local > 1) // as nccl-tests sends, most ranks have their neighbour on the same node
+        rate = std::min(rate, g.timing.link.pair.bandwidth * g.timing.intra_scale);
+    t.transfer = g.bytes / (rate * kPerUs);
     return t;
 }
 

@@ -17,6 +17,9 @@ constexpr double kPeerToPeer = 0.88; // of the NVLink rate that one copy reaches
 constexpr double kCopyEngine = 0.95; // of that, for batches of copies
 constexpr double kFewBatchBytes = 512.0 * 1024 * 1024;
 
+constexpr double kMulticast = 0.69; // of the NVLink rate, for symmetric memory through the switch
+constexpr double kPeers = 0.8;      // and between peers
+
 struct DeepEpKernel {
     double start, cap, per_sm, knee; // us, share of NVLink, GB/s of an SM, bytes
 };
@@ -109,14 +112,15 @@ std::optional<Taken> deepep(const Collective& c, const GroupSystem& s, const Gro
     return taken;
 }
 
-std::optional<Taken> symmetric(const Collective& c, const GroupSystem& s) {
+std::optional<Taken> symmetric(const Collective& c, const GroupSystem& s, const GroupTiming& t) {
     const auto choice = nccl::symmetric_kernel(c, s);
     if (!choice)
         return std::nullopt;
     const double flags =
         choice->low_latency ? 2.0 / 9 : 1; // twice the data; the rest of the 9 is not traffic
     Taken taken;
-    taken.us = choice->us;
+    const double link = (choice->multicast ? kMulticast : kPeers) * nvlink_rate(t);
+    taken.us = std::max(choice->us, choice->base_us + choice->bus_bytes * flags / (link * kPerUs));
     taken.latency = choice->base_us;
     taken.ctas = choice->ctas;
     taken.nvlink_bytes = choice->bus_bytes * flags;
@@ -136,7 +140,7 @@ std::optional<Taken> taken_by(const Collective& c, const GroupSystem& s, const G
     case Transport::nccl:
         break;
     }
-    return c.buffers == Buffers::symmetric ? symmetric(c, s) : std::nullopt;
+    return c.buffers == Buffers::symmetric ? symmetric(c, s, t) : std::nullopt;
 }
 
 } // namespace

@@ -39,6 +39,8 @@ namespace nccl {
 // One kernel for symmetric memory as NCCL's own model sees it (src/sym_kernels.cc, 2.27 to 2.29; figures
 // restated):
 //   t = base + softplus(bytes / bw - 1),   bw = softmin(CTAs x sm_rate x multiple, peak)
+// but never faster than the links: 0.69 of the NVLink rate through the switch's multicast, which is what NVLS
+// reaches on 8 H100 at 16 GiB (274 GB/s of 450 x 1.125 sent), 0.8 between peers. The choice is NCCL's own.
 // bytes of one GPU's busier direction, rates in GiB/s per 1e-6 s. Of the kernels that the type allows it
 // takes the smallest t (1 + 0.025 CTAs), each with the fewest CTAs within 2.5 % of its best.
 struct SymmetricChoice {

@@ -7,6 +7,7 @@
 
 #include <cmath>
 #include <gtest/gtest.h>
+#include <numeric>
 #include <thread>
 
 namespace echosim {
@@ -136,7 +137,6 @@ TEST(NcclModel, OneRankCostsNothing) {
     }
 }
 
-TEST(NcclModel, FiniteForAnyGroup) {
 // Out of place it is a copy; an A100 40 GB takes 1620 us for 1 GiB and 4.5 us for small messages.
 TEST(NcclModel, OneRankCopiesOutOfPlace) {
     const Cluster cluster = cluster_of("a100-sxm-40gb");
@@ -147,6 +147,7 @@ TEST(NcclModel, OneRankCopiesOutOfPlace) {
     EXPECT_NEAR(model->estimate(c, group_on(cluster, 1, 1)).time * 1e6, 4.5, 0.1);
 }
 
+TEST(NcclModel, FiniteForAnyGroup) {
     for (const char* gpu : {"v100-sxm3-32gb", "a100-sxm-80gb", "h100-sxm", "b200-sxm", "l40s", "mi300x"}) {
         const Cluster cluster = cluster_of(gpu);
         const auto model = std::make_unique<NcclModel>(cluster);
@@ -268,6 +269,37 @@ TEST(NcclModel, SharedNicIsHalved) {
     cluster.node.nics.count = 4;
     const double shared = microseconds(cluster, 4, 1, kScatter, 1024 * kMiB);
     EXPECT_NEAR(shared / own, 2, 0.1);
+}
+
+// A ring of 4 CTAs moves 4 x 22 GB/s a rank; NVLS counts its CTAs once: a quarter of them, a quarter of the
+// rate.
+TEST(NcclModel, FewerChannelsLimitTheRateOnce) {
+    const Cluster cluster = cluster_of("h100-sxm");
+    const auto bus = [&](const char* algorithm, const char* protocol, const char* channels) {
+        NcclOptions options;
+        options.environment = {{"NCCL_ALGO", algorithm},
+                               {"NCCL_PROTO", protocol},
+                               {"NCCL_MIN_NCHANNELS", channels},
+                               {"NCCL_MAX_NCHANNELS", channels}};
+        const NcclModel model(cluster, options);
+        return model.estimate({.bytes = 1024 * kMiB}, group_on(cluster, 1, 8)).bus_bandwidth * 1e-9;
+    };
+    EXPECT_NEAR(bus("nvls", "simple", "4"), bus("nvls", "simple", "16") / 4, 12);
+    EXPECT_NEAR(bus("ring", "simple", "4"), 88, 5);
+    EXPECT_LT(bus("ring", "ll128", "4"), 100);
+}
+
+// Each GPU has a NIC of its own, so a node with one rank does not slow the pairs of the others.
+TEST(NcclModel, UnevenNodesKeepTheRateOfPairs) {
+    const Cluster cluster = cluster_of("h100-sxm");
+    const NcclModel model(cluster);
+    const auto bus = [&](int gpus) {
+        std::vector<int> ranks(static_cast<std::size_t>(gpus));
+        std::iota(ranks.begin(), ranks.end(), 0);
+        const Collective all{.kind = CollectiveKind::all_to_all, .bytes = 8192 * kMiB};
+        return model.estimate(all, geometry_of(ranks, cluster)).bus_bandwidth;
+    };
+    EXPECT_NEAR(bus(65) / bus(64), 1, 0.05);
 }
 
 // Of the eight GPUs of a hybrid cube mesh a pair has one link of six: 22.5 GB/s; measured 22.4 at 64 MiB

@@ -18,14 +18,13 @@ double us(const CommCost& cost) {
     return cost.time * 1e6;
 }
 
-// 8 H100, 64 MiB: S/n + S = 75.5 MB over softmin(CTAs x 65 x 8, 480) GiB/s; one CTA gives 520 against a peak
-// of 480 and already comes within 2.5 % of two. 480 - 65 log1p(e^(480/65 - 8) - e^-8) = 480 - 65 x 0.4314 =
-// 452. 7.8 + 75.5e6 / (452 x 1073.7) - 1 = 162 us with one CTA, 155 us with two (2 x 520 >> 480).
+// 8 H100, 64 MiB: S/n + S = 75.5 MB. NCCL's model sees 452 GiB/s with one CTA (162 us) and 480 with two (153
+// us), so it takes two. The link gives 0.69 x 450 = 310.5 GB/s: 7.8 + 75.5e6 / 310.5e3 = 250.9 us.
 TEST(SymmetricMemory, AllReduceInTheSwitch) {
     const CommCost cost =
         cost_on(test::cluster_of("h100-sxm"), {.bytes = 64 * kMiB, .buffers = Buffers::symmetric});
     EXPECT_EQ(cost.channels, 2);
-    EXPECT_NEAR(us(cost), 7.8 + 75.497472e6 / (480 * 1073.741824) - 1, 0.5);
+    EXPECT_NEAR(us(cost), 7.8 + 75.497472e6 / (0.69 * 450e3), 0.5);
 }
 
 // 1 KiB on 8 H100: 8 x 1024 x 9 = 73,728 bytes with flags; far below a microsecond of transfer,
