@@ -252,7 +252,8 @@ void read_devices(const Environment& environment, Settings& s) {
     std::set<std::string> devices;
     for (const std::string& entry : split(text, ',')) {
         const std::string name = entry.substr(0, entry.find(':'));
-        if (name.empty() || std::isdigit(static_cast<unsigned char>(name.back())) == 0)
+        const bool driver = name == "mlx4" || name == "mlx5"; // begins the name of each device
+        if (driver || name.empty() || std::isdigit(static_cast<unsigned char>(name.back())) == 0)
             return;
         devices.insert(name);
     }
