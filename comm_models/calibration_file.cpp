@@ -112,8 +112,9 @@ std::string versions_of(const LinkProfile& entry, const ModelConstants& constant
         return "any NCCL";
     if (older)
         return fmt::format("NCCL before {}", version_text(versions.back() + 1));
-    return newer ? fmt::format("NCCL {} and later", version_text(versions.front()))
-                 : fmt::format("NCCL {} to {}", version_text(versions.front()), version_text(versions.back()));
+    return newer
+               ? fmt::format("NCCL {} and later", version_text(versions.front()))
+               : fmt::format("NCCL {} to {}", version_text(versions.front()), version_text(versions.back()));
 }
 
 std::string calibration_mismatch(const ModelConstants& calibration, const Cluster& cluster) {
@@ -122,16 +123,17 @@ std::string calibration_mismatch(const ModelConstants& calibration, const Cluste
         return {};
     const std::string network = std::string(to_string(cluster.fabric.kind));
     const std::string rest =
-        use.fabric ? fmt::format("only its constants of {} are used, the built-in ones inside a node", network)
-                   : std::string("the built-in constants are used");
+        use.fabric
+            ? fmt::format("only its constants of {} are used, the built-in ones inside a node", network)
+            : std::string("the built-in constants are used");
     const ModelConstants constants = with_calibration(preset_constants(), calibration);
     for (const LinkProfile& entry : calibration.links)
         if (const auto versions = used_versions(entry, constants, cluster); !versions.empty())
-            return fmt::format("the calibration's entry {} is for {}, and this is NCCL {}: {}; --nccl {} would "
-                               "use it",
-                               entry.name, versions_of(entry, constants, cluster),
-                               version_text(parse_version(cluster.nccl)), rest,
-                               version_text(suggested(versions, cluster)));
+            return fmt::format(
+                "the calibration's entry {} is for {}, and this is NCCL {}: {}; --nccl {} would "
+                "use it",
+                entry.name, versions_of(entry, constants, cluster), version_text(parse_version(cluster.nccl)),
+                rest, version_text(suggested(versions, cluster)));
     std::vector<std::string> made_for;
     for (const LinkProfile& profile : calibration.links)
         made_for.insert(made_for.end(), profile.gpus.begin(), profile.gpus.end());

@@ -166,7 +166,8 @@ void read_hops(ObjectReader& reader, const char* key, PerProtocol& hop, bool req
     const Json* list = reader.array({.key = key, .required = required});
     if (list == nullptr)
         return;
-    const bool numbers = std::ranges::all_of(*list, [](const Json& v) { return v.is_number() && v >= 0 && v <= kMost; });
+    const bool numbers =
+        std::ranges::all_of(*list, [](const Json& v) { return v.is_number() && v >= 0 && v <= kMost; });
     if (list->size() != hop.size() || !numbers)
         reader.fail(key, "takes three numbers, us for LL, LL128 and Simple");
     else

@@ -308,9 +308,10 @@ std::vector<NcclTestsTable> read_nccl_tests(std::string_view text, const std::st
     std::vector<NcclTestsTable> tables = reader.finish();
     if (!tables.empty())
         return tables;
-    const char* hint = "give the output of all_reduce_perf, all_gather_perf or their relatives; a row has the "
-                       "columns size count type [redop root] time algbw busbw, in this order, separated by "
-                       "blanks, commas or |";
+    const char* hint =
+        "give the output of all_reduce_perf, all_gather_perf or their relatives; a row has the "
+        "columns size count type [redop root] time algbw busbw, in this order, separated by "
+        "blanks, commas or |";
     if (header > 0)
         throw InputError(fmt::format("{}:{}", name, header),
                          "the header of an nccl-tests table, without a single readable row", hint);

@@ -136,9 +136,10 @@ void NcclTestsTableBuilder::decide_ranks() {
     if (measured == stated || ratio_ < 0.01 || std::abs(ratio_of(family, stated) - ratio_) <= 2 * precision_)
         return;
     if (ratio_ < ratio_of(family, stated)) { // a list may be cut, but holds no rank that did not run
-        warn(fmt::format("{} ranks are listed, but busbw / algbw is {:.3f}, not {:.3f}: the rows are left out "
-                         "(decimal commas?)",
-                         stated, ratio_, ratio_of(family, stated)));
+        warn(
+            fmt::format("{} ranks are listed, but busbw / algbw is {:.3f}, not {:.3f}: the rows are left out "
+                        "(decimal commas?)",
+                        stated, ratio_, ratio_of(family, stated)));
         table_.rows.clear();
         return;
     }

@@ -109,9 +109,8 @@ TEST(LogSamples, AnotherGpuIsRefused) {
 TEST(LogSamples, WhatIsAssumedIsSaid) {
     NcclTestsTable table = table_of(16, 0);
     table.nccl.clear();
-    EXPECT_THAT(add(table).log.notes,
-                ElementsAre(HasSubstr("no NCCL version; the newest is assumed"),
-                            HasSubstr("16 ranks are taken to fill nodes of 8 GPUs")));
+    EXPECT_THAT(add(table).log.notes, ElementsAre(HasSubstr("no NCCL version; the newest is assumed"),
+                                                  HasSubstr("16 ranks are taken to fill nodes of 8 GPUs")));
     EXPECT_THAT(add(table_of(8, 1), 16).log.notes,
                 ElementsAre(HasSubstr("--gpus 16 is taken, although the table is that of 8 ranks"),
                             HasSubstr("16 ranks on 1 hosts")));

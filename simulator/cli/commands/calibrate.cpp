@@ -192,12 +192,14 @@ std::vector<std::string> misfits(const Measurements& all, const nccl::ModelConst
 }
 
 // The versions of NCCL for which each fitted link entry will be taken.
-std::vector<std::string> version_lines(const nccl::CalibrationData& data, const nccl::ModelConstants& fitted) {
+std::vector<std::string> version_lines(const nccl::CalibrationData& data,
+                                       const nccl::ModelConstants& fitted) {
     const nccl::ModelConstants constants = nccl::with_calibration(nccl::preset_constants(), fitted);
     std::vector<std::string> lines;
     for (const nccl::LinkProfile& entry : fitted.links)
         for (const Cluster& cluster : data.clusters)
-            if (const std::string versions = nccl::versions_of(entry, constants, cluster); !versions.empty()) {
+            if (const std::string versions = nccl::versions_of(entry, constants, cluster);
+                !versions.empty()) {
                 lines.push_back(
                     fmt::format("link {} holds for {} with {}", entry.name, cluster.gpu.name, versions));
                 break;
@@ -261,9 +263,10 @@ std::string text_of(const Measurements& all, const nccl::Calibration& calibratio
     text += list_text("Left out: warm-up or noise", all.log.outliers, style);
     text += list_text("Notes", all.log.notes, style);
     if (const auto [before, after] = mean_errors(calibration.errors); after >= before)
-        text += fmt::format("\nThe fit does not lower the mean error ({:.1f} % to {:.1f} %): the measurements "
-                            "contradict each other or the cluster\n",
-                            before, after);
+        text +=
+            fmt::format("\nThe fit does not lower the mean error ({:.1f} % to {:.1f} %): the measurements "
+                        "contradict each other or the cluster\n",
+                        before, after);
     return text + list_text("Valid for", version_lines(all.data, calibration.constants), style);
 }
 

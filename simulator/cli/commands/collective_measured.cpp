@@ -43,9 +43,8 @@ bool is_asked(const NcclTestsTable& table, const CollectiveRequest& request) {
 void warn_of_others(const std::string& file, const std::string& used, const std::vector<std::string>& others,
                     CollectiveRequest& request) {
     if (!others.empty())
-        request.warnings.push_back(
-            fmt::format("{}: {} is used, the first of {} of {}; not used: {}", file, used, others.size() + 1,
-                        asked_for(request), join(others)));
+        request.warnings.push_back(fmt::format("{}: {} is used, the first of {} of {}; not used: {}", file,
+                                               used, others.size() + 1, asked_for(request), join(others)));
 }
 
 void add_table(const std::string& file, const NcclTestsTable& table, CollectiveRequest& request,
@@ -96,7 +95,7 @@ bool same_kind(const Json& name, CollectiveKind kind) {
 
 // Names of the tables that fit, in the order of the file.
 std::vector<std::string> fitting_tables(const Json& document, const CollectiveRequest& request,
-                                     std::set<std::string>& others) {
+                                        std::set<std::string>& others) {
     std::vector<std::string> names;
     const GroupGeometry& group = request.group;
     for (const Json& table : document["tables"]) {
@@ -161,7 +160,8 @@ void take_measured_version(const std::string& file, CollectiveRequest& request) 
             continue;
         const nccl::LogVersion found = nccl::version_of_log(table, request.cluster);
         request.cluster.nccl = found.nccl;
-        request.nccl_origin = found.assumed.empty() ? "as the log prints" : "no version in the log: " + found.assumed;
+        request.nccl_origin =
+            found.assumed.empty() ? "as the log prints" : "no version in the log: " + found.assumed;
         return;
     }
 }

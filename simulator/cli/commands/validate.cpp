@@ -162,8 +162,8 @@ void warn_of_calibration(const std::string& data, const std::string& calibration
             first = fmt::format("{}: {}", table.name, mismatch);
     }
     if (left > 0)
-        console.warn(fmt::format("no link entry of {} is for {} of {} tables, the first {}", calibration, left,
-                                 tables, first));
+        console.warn(fmt::format("no link entry of {} is for {} of {} tables, the first {}", calibration,
+                                 left, tables, first));
 }
 
 } // namespace
