@@ -118,6 +118,7 @@ TEST(LogSamples, WhatIsAssumedIsSaid) {
 
 TEST(LogSamples, OldFormMeansOldNccl) {
     NcclTestsTable table = table_of(8, 1);
+    table.gpu.clear();
     table.nccl.clear();
     table.root_column = false;
     Added added;
