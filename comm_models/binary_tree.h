@@ -3,7 +3,7 @@
 #include <array>
 #include <vector>
 
-// The double binary tree that NCCL lays over the nodes of a communicator (spec A.5.3). In the first tree node
+// The double binary tree that NCCL lays over the nodes of a communicator. In the first tree node
 // r > 0 with lowest set bit b hangs under (r - b) | 2b, or under r - b where that is beyond the last node;
 // node 0 is the root with one child. The second is the mirror image for an even number of nodes and the first
 // shifted by one for an odd number, so that what is inside one tree is (but for one node) a leaf of the

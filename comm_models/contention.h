@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-// Collectives that run at the same time (spec A.10). Operation i takes D_i alone, of which L_i is latency,
+// Collectives that run at the same time. Operation i takes D_i alone, of which L_i is latency,
 // and puts d_il bytes on link l over its life. It waits L_i, which nobody shares, and then has D_i - L_i of
 // work that moves its bytes evenly. While it works its rate x_i <= 1 (1 = as fast as alone) solves weighted
 // max-min:

@@ -36,7 +36,7 @@ struct GroupGeometry {
 //
 // Shares. All ports of the group's nodes send at once, the group's own and its siblings'. Routing `adaptive`:
 // capacity of all uplinks (downlinks) of a group of switches / traffic that climbs from (descends to) it, the
-// smallest over the groups. `ecmp`: 1 - 0.05 of that where a hop climbs above the leaf (spec A.9: few large
+// smallest over the groups. `ecmp`: 1 - 0.05 of that where a hop climbs above the leaf (assumed: few large
 // flows collide). `fixed`: the same link by link, with D-mod-k routes (fat_tree.h). Rounded to 1e-6.
 GroupGeometry geometry_of(std::span<const int> ranks, const Cluster& cluster,
                           const NodePlacement& placement = {});

@@ -19,7 +19,7 @@
 //
 // TCP sockets instead of verbs: bytes are copied through host memory by one proxy thread a connection, which
 // reaches some 10 Gb/s (what clouds grant one flow, and what NCCL counts for a socket of unknown speed); a
-// step takes 45 us (spec A.9: TCPX hop 40-50 us). Both are assumed.
+// step takes 45 us (TCPX hop 40-50 us). Both are assumed.
 namespace echosim::nccl {
 namespace {
 

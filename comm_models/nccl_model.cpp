@@ -69,8 +69,8 @@ nccl::TimeTerms time_terms(const Collective& c, const nccl::Choice& choice, cons
     return terms;
 }
 
-// One rank out of place is a copy of the device: T = 4.5 us + bytes / copy rate (nccl-tests on one A100 40 GB:
-// 4.5 us up to 512 KiB, 1620 us for 1 GiB).
+// One rank out of place is a copy of the device: T = 4.5 us + bytes / copy rate (nccl-tests on one A100 40
+// GB: 4.5 us up to 512 KiB, 1620 us for 1 GiB).
 CommCost copy_within_gpu(const Collective& c, const GroupTiming& timing) {
     constexpr double kCopyStart = 4.5; // us
     CommCost cost{.provenance = Provenance::assumed};

@@ -15,13 +15,13 @@
 // Hops between nodes take a (fabric profile, by protocol and generation of hosts), those within a node as in
 // nccl_timing.cpp.
 //
-// Ring, Simple (spec A.5.1): a loop moves chunks of C = min(2 MiB, S/(c n)) in two slices x = C/2;
+// Ring, Simple: a loop moves chunks of C = min(2 MiB, S/(c n)) in two slices x = C/2;
 //   per slice  p = max(x c/B, x/b + slot, ((n-N)(a_near + x/b) + N(a + x c/B + x/r)) / (2n))
 //   T = start + loops x steps x 2p + (1 + 0.32 (loops x passes - 1)) (a + C/r) + copy
 // with steps = 2(n-1) and two passes for an all-reduce, n-1 and one else: each pass ends by draining its last
 // chunk through one CTA, of which other channels hide two thirds. Groups of two ranks see it at each step.
 //
-// Ring, LL and LL128 (A.5.2): T = start + steps x (mean hop + C/r on the N hops of LL128) + bytes / rate.
+// Ring, LL and LL128: T = start + steps x (mean hop + C/r on the N hops of LL128) + bytes / rate.
 // Fitted to the logs named in presets/nccl_fabrics.json.
 namespace echosim::nccl {
 namespace network {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-// Transfers between pairs over the network: send/recv, all-to-all, gather, scatter (spec A.5.7).
+// Transfers between pairs over the network: send/recv, all-to-all, gather, scatter.
 // Microseconds, GB/s, bytes.
 //
 // One pair: T = start + a + S / min(NIC, channels x r): two channels of some 17 GB/s reach 35 of the 48 GB/s

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-// Trees, NVLS over several nodes, CollNet and PAT (spec A.5.3 to A.5.6). Microseconds, GB/s, bytes.
+// Trees, NVLS over several nodes, CollNet and PAT. Microseconds, GB/s, bytes.
 //
 // Double binary tree, a chain inside each node: d = floor(log2 N),
 //   T = start + 2((m-1) near hop + d a) + 2 d C c/B + S / min(link m/(2(m-1)), B/u)

@@ -5,7 +5,7 @@
 #include <cmath>
 
 // Point-to-point transfers within a node: all-to-all and its relatives as groups of sends, send/recv of one
-// pair (spec A.5.7). us, GB/s, bytes.
+// pair. us, GB/s, bytes.
 //
 // S bytes of one rank over n ranks, m = S/n for each peer, V = S (n-1+own)/n; `own`: the copy of a rank's own
 // part takes CTAs from the transfers. Each channel moves one buffer step of 512 KiB at a time; a first step

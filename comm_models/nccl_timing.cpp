@@ -12,7 +12,7 @@
 // rank's share S/n a CTA handles k + 1 chunks (the first is only sent, the last only received), n of n for
 // broadcast and reduce: volume W = S (k+1)/n or S.
 //
-// LL (spec A.3.3, A.5.2). A CTA's 512 threads hold 8 bytes each, so S = 4096 n fills one CTA's threads once.
+// LL. A CTA's 512 threads hold 8 bytes each, so S = 4096 n fills one CTA's threads once.
 // From there NCCL adds CTAs and the time stays; when all C are full, each thread handles a second line a
 // step.
 //   T = start + (k+1) step + w min(S, 4096 n)/first_pass + spread min(1, S/(3 x 4096 n))
@@ -21,7 +21,7 @@
 // of the size. NCCL before 2.14 keeps to one rate a rank: T = start + (k+1) step + W/min(bandwidth, r n).
 // LL over PCIe: half of Simple's rate, and no more than the CTAs give; LL128: T = start + (k+1) step + W/B.
 //
-// Ring Simple (A.5.1): blocks of min(2 MiB, S/(C n)) a rank in two slices s; a last block that is not full
+// Ring Simple: blocks of min(2 MiB, S/(C n)) a rank in two slices s; a last block that is not full
 // follows the full ones in the pipeline and counts by its bytes,
 //   p = max(s/b + slot, (hop + s/b)/2), b = B/C
 //   T = start + max(1, S/(2 MiB C n)) k 2p + (1/2 for reduce_scatter) hop + s/(30 GB/s) + (S/n)/copy
@@ -30,7 +30,7 @@
 // nccl-tests logs in and out of place show no difference for all_reduce (T035, T050, T054 of nccl_tests.json)
 // and 8 to 14 % for all_gather of two GPUs (T043).
 //
-// NVLS (A.5.4): a CTA loops over one chunk of each of its H heads; scatter, reduce and gather are two loops
+// NVLS: a CTA loops over one chunk of each of its H heads; scatter, reduce and gather are two loops
 // deep: T = start + slot (max(1, L) + 2) + (L + 2 min(1, L)) max(H chunk/cta_rate, C H chunk/(0.8 NVLink)),
 // L = S/(C H chunk) loops.
 //

@@ -11,7 +11,7 @@
 namespace echosim {
 namespace {
 
-constexpr double kEcmpCollisions = 0.05; // spec A.9: few large flows, hashed to uplinks
+constexpr double kEcmpCollisions = 0.05; // assumed: few large flows, hashed to uplinks
 constexpr std::int64_t kMostLinks = 1 << 22;
 
 struct Load { // on one up- or downlink, or on all of a group

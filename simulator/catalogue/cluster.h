@@ -109,8 +109,7 @@ struct Cluster {
     std::string extras; // JSON object of the file's keys "storage", "power", "price"; empty = none
 };
 
-// Share of the nominal NIC bandwidth that large messages reach on a network of this kind (spec A.9 start
-// values).
+// Share of the nominal NIC bandwidth that large messages reach on a network of this kind.
 double default_efficiency(FabricKind kind);
 
 // One direction of a GPU's PCIe link, as NCCL counts it: 12 GB/s for x16 of generation 3, twice that with

@@ -14,7 +14,7 @@
 namespace echosim {
 namespace {
 
-// Latency of a NIC and its network where no catalogue cluster has this kind (spec A.9: TCPX hop 40-50 us,
+// Latency of a NIC and its network where no catalogue cluster has this kind (TCPX hop 40-50 us,
 // TCPXO 25-30 us; sockets and Omni-Path: typical values).
 Seconds assumed_latency(FabricKind kind) {
     switch (kind) {
@@ -224,7 +224,7 @@ FabricKind Assembly::fabric_kind(const std::vector<SeenNic>& nics, bool network)
 }
 
 // NICs of a node where the file does not say: the catalogue's cluster with this GPU and this network; else
-// Google's machines (a3-high 4 x 200 Gb/s, a3-mega 8 x 200 Gb/s, spec A.9); what NCCL counts for a socket of
+// Google's machines (a3-high 4 x 200 Gb/s, a3-mega 8 x 200 Gb/s); what NCCL counts for a socket of
 // unknown speed (net_socket.cc: 10 Gb/s); the fastest cluster on this network; or the one with this GPU.
 Assembly::UsualNics Assembly::usual_nics(FabricKind kind) const {
     if (kind == FabricKind::tcpx)
