@@ -77,19 +77,17 @@ void read_names(ObjectReader& reader, const char* key, std::vector<std::string>&
 }
 
 // What a constant may be. Rates divide bytes: they must be above 0; a file leaves those out that the link
-// does not have. Shares of a rate are not far above 1; only the offsets of a hop may be negative.
+// does not have. Shares of a rate are not far above 1.
 Field field_of(const LinkConstant& c) {
     const std::string_view group = c.group, key = c.key;
     Field field{.key = key, .max = kMost};
-    if (group == "hop_offset")
-        field.min = -kMost;
-    else if (group == "pcie")
+    if (group == "pcie")
         field = {.key = key, .min = kLeastShare, .max = kMostShare};
     else if (key == "own")
         field.max = kMostShare;
     else if (key == "bandwidth" || key == "cta_rate" || key == "first_pass" || key == "one_step" ||
              key == "unpiped" || key == "cap" || key == "cap_large" || key.starts_with("copy_") ||
-             key == "ll_per_rank" || key == "ll_network")
+             key == "ll_per_rank")
         field.min = kLeastRate;
     return field;
 }

@@ -49,7 +49,6 @@ void add_low_latency(LinkProfile& p, std::vector<LinkConstant>& list) {
                              {"ll", "first_pass", &p.ll.first_pass, width},
                              {"ll", "second_pass", &p.ll.second_pass, width},
                              {"", "ll_per_rank", &p.ll_per_rank, p.ll_per_rank > 0 ? kUsual : 0},
-                             {"", "ll_network", &p.ll_network, 0},
                              {"ll128", "start", &p.ll128.start, ll128},
                              {"ll128", "step", &p.ll128.step, ll128},
                              {"ll128", "bandwidth", &p.ll128.bandwidth, ll128}});
@@ -108,10 +107,7 @@ std::vector<LinkConstant> link_constants(LinkProfile& p) {
     const bool pcie = p.nvlink <= 0;
     list.insert(list.end(), {{"pcie", "few", &p.pcie.few, pcie ? kWide : 0},
                              {"pcie", "many", &p.pcie.many, pcie ? kWide : 0},
-                             {"pcie", "cached", &p.pcie.cached, pcie ? kTight : 0},
-                             {"hop_offset", "ll", &p.hop_offset[0], 0},
-                             {"hop_offset", "ll128", &p.hop_offset[1], 0},
-                             {"hop_offset", "simple", &p.hop_offset[2], 0}});
+                             {"pcie", "cached", &p.pcie.cached, pcie ? kTight : 0}});
     return list;
 }
 

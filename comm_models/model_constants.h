@@ -54,13 +54,11 @@ struct LinkProfile {
     double nvlink = 0;      // GB/s, one direction; 0 = PCIe
     PcieLink pcie;
     double ll_per_rank = 0; // GB/s of LL per rank of the ring where that is the limit; 0 = none
-    double ll_network = 0;  // GB/s of LL over the network where the fabric is not the limit; 0 = none
     LowLatencyLink ll, ll128;
     SimpleLink simple;
     NvlsLink nvls;
     AllToAllLink all_to_all;
     PairLink pair;
-    PerProtocol hop_offset{}; // us that a network hop of this GPU takes above the fabric's
     bool fitted = false;
 };
 
