@@ -5,7 +5,8 @@
 
 # shellcheck disable=SC2034  # the lists are used by the scripts that source this file
 build_packages=(ca-certificates git g++ cmake ninja-build pkg-config
-    nlohmann-json3-dev libfmt-dev libzstd-dev zlib1g-dev libboost-dev)
+    nlohmann-json3-dev libfmt-dev libzstd-dev zlib1g-dev libboost-dev
+    libsimdjson-dev libsqlite3-dev libprotobuf-dev protobuf-compiler libyaml-cpp-dev)
 # shellcheck disable=SC2034
 test_packages=(libgtest-dev libgmock-dev libbenchmark-dev libeigen3-dev libsimgrid-dev)
 # shellcheck disable=SC2034

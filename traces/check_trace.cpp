@@ -55,7 +55,7 @@ void check_streams(const Trace& trace, const TableSizes& sizes, const std::strin
         if (stream.rank_class >= trace.classes.size()) {
             refuse(at, fmt::format("class {} of {}", stream.rank_class, trace.classes.size()));
         }
-        if (!known(stream.kind, StreamKind::other)) {
+        if (!known(stream.kind, StreamKind::comm)) {
             refuse(at, fmt::format("unknown stream kind {}", static_cast<int>(stream.kind)));
         }
         if (sizes.stream_events.at(i) > 0xffffffffULL) {
@@ -84,13 +84,17 @@ void check_comm_ops(const Trace& trace, const TableSizes& sizes, const std::stri
             refuse(fmt::format("{}: comm op {}", where, i), "unknown kind, data type, algorithm or protocol");
         }
         check_name(op.group, sizes, where);
+        if (op.communicator != kNoRow && op.communicator >= trace.communicators.size()) {
+            refuse(fmt::format("{}: comm op {}", where, i),
+                   fmt::format("communicator {} of {}", op.communicator, trace.communicators.size()));
+        }
     }
 }
 
 void check_flows(const Trace& trace, const TableSizes& sizes, const std::string& where) {
     for (std::size_t i = 0; i < trace.flows.size(); ++i) {
         const Flow& flow = trace.flows[i];
-        if (!exists(flow.from, sizes) || !exists(flow.to, sizes) || !known(flow.kind, FlowKind::p2p)) {
+        if (!exists(flow.from, sizes) || !exists(flow.to, sizes) || !known(flow.kind, FlowKind::other)) {
             refuse(fmt::format("{}: flow {}", where, i),
                    "an end that is no event of the trace, or an unknown kind");
         }
@@ -130,16 +134,19 @@ std::string fault(const EventView& events, std::size_t i, const TableSizes& size
     if (events.name[i] != kNoName.value && events.name[i] >= sizes.strings) {
         return fmt::format("name {} of {} strings", events.name[i], sizes.strings);
     }
-    if (!known(events.kind[i], EventKind::graph) || !known(events.provenance[i], Provenance::assumed)) {
+    if (!known(events.kind[i], EventKind::other) || !known(events.provenance[i], Provenance::assumed)) {
         return fmt::format("unknown kind {} or provenance {}", static_cast<int>(events.kind[i]),
                            static_cast<int>(events.provenance[i]));
     }
     if (events.label[i] != kNoRow && events.label[i] >= sizes.labels) {
         return fmt::format("label {} of {}", events.label[i], sizes.labels);
     }
-    const std::uint64_t ext_rows = events.kind[i] == EventKind::comm ? sizes.comm_ops : 0;
-    if (events.ext[i] != kNoRow && events.ext[i] >= ext_rows) {
-        return fmt::format("ext row {} of {}", events.ext[i], ext_rows);
+    const std::uint64_t rows = ext_rows(events.kind[i], sizes);
+    if (events.ext[i] != kNoRow && events.ext[i] >= rows) {
+        return fmt::format("ext row {} of {}", events.ext[i], rows);
+    }
+    if (events.args[i] != kNoName.value && events.args[i] >= sizes.strings) {
+        return fmt::format("args {} of {} strings", events.args[i], sizes.strings);
     }
     if (events.binding_pred[i] != kNoEvent && !exists(events.binding_pred[i], sizes)) {
         return fmt::format("binding predecessor {:#x} is no event of the trace", events.binding_pred[i]);
@@ -150,18 +157,45 @@ std::string fault(const EventView& events, std::size_t i, const TableSizes& size
 } // namespace
 
 TableSizes table_sizes(const Trace& trace) {
-    TableSizes sizes{trace.strings.size(), trace.labels.size(), trace.comm_ops.size(), {}};
+    TableSizes sizes{trace.strings.size(),
+                     trace.labels.size(),
+                     trace.comm_ops.size(),
+                     trace.launches.size(),
+                     trace.copies.size(),
+                     trace.syncs.size(),
+                     {}};
     for (const TraceStream& stream : trace.streams) {
         sizes.stream_events.push_back(stream.events.size());
     }
     return sizes;
 }
 
+std::uint64_t ext_rows(EventKind kind, const TableSizes& sizes) {
+    switch (kind) {
+    case EventKind::comm:
+        return sizes.comm_ops;
+    case EventKind::kernel:
+        return sizes.launches;
+    case EventKind::memcpy:
+    case EventKind::memset:
+        return sizes.copies;
+    case EventKind::sync:
+    case EventKind::api:
+        return sizes.syncs;
+    case EventKind::instant:
+    case EventKind::other:
+        return sizes.strings;
+    default:
+        return 0;
+    }
+}
+
 void check_events(const EventView& events, const TableSizes& sizes, const std::string& where) {
     const std::size_t count = events.size();
     for (const std::size_t length :
          {events.dur_ns.size(), events.name.size(), events.kind.size(), events.label.size(),
-          events.ext.size(), events.alone_ns.size(), events.binding_pred.size(), events.provenance.size()}) {
+          events.ext.size(), events.alone_ns.size(), events.binding_pred.size(), events.provenance.size(),
+          events.correlation.size(), events.args.size()}) {
         if (length != count) {
             refuse(where, fmt::format("columns of {} and {} events", count, length));
         }

@@ -18,7 +18,7 @@ namespace echosim::etr {
 static_assert(std::endian::native == std::endian::little, "columns are used in place: little-endian only");
 
 inline constexpr std::string_view kMagic = "ECHOTRC1";
-inline constexpr std::uint32_t kVersion = 1;
+inline constexpr std::uint32_t kVersion = 2;
 inline constexpr std::uint64_t kAlign = 64;
 inline constexpr std::uint64_t kHeaderBytes = 64;
 inline constexpr std::uint64_t kSectionHeaderBytes = 32; // sections start at 32 mod 64: payloads are aligned
@@ -51,15 +51,16 @@ constexpr std::uint64_t fnv1a(std::string_view text) {
 inline constexpr std::uint64_t kSchemaHash =
     fnv1a("events: start_ns i64, dur_ns i64, name u32, kind u8, label u32, ext u32, alone_ns i64, "
           "binding_pred u64, "
-          "provenance u8; strings; ranks: name, stage, ranges; streams: class, id, name, kind, events; "
+          "provenance u8, correlation u32, args u32; strings; ranks: name, stage, ranges; streams: class, "
+          "id, name, kind, events; "
           "labels: iteration, phase, micro_batch, chunk, layer, module; "
           "comm_ops: kind, dtype, algorithm, protocol, channels, bytes, group, group_size, peer, sequence; "
           "flows: from, to, kind; counters: class, name, unit, samples; samples: time_ns i64, value f64");
 
 // Where each column of an event chunk begins in the payload, and where the payload ends.
-inline constexpr std::array<std::uint64_t, 9> kEventWidths{8, 8, 4, 1, 4, 4, 8, 8, 1};
+inline constexpr std::array<std::uint64_t, 11> kEventWidths{8, 8, 4, 1, 4, 4, 8, 8, 1, 4, 4};
 struct EventLayout {
-    std::array<std::uint64_t, 9> column{};
+    std::array<std::uint64_t, kEventWidths.size()> column{};
     std::uint64_t bytes = 0;
 };
 constexpr EventLayout event_layout(std::uint64_t count) {

@@ -289,7 +289,9 @@ EtrEvents EtrFile::read_events(const EtrSection& section) const {
                     column<std::uint32_t>(payload.bytes, layout.column[5], count),
                     column<TimeNs>(payload.bytes, layout.column[6], count),
                     column<std::uint64_t>(payload.bytes, layout.column[7], count),
-                    column<Provenance>(payload.bytes, layout.column[8], count)};
+                    column<Provenance>(payload.bytes, layout.column[8], count),
+                    column<std::uint32_t>(payload.bytes, layout.column[9], count),
+                    column<std::uint32_t>(payload.bytes, layout.column[10], count)};
     chunk.owner = std::move(payload.owner);
     check_events(chunk.events, sizes_, at(section.offset));
     return chunk;

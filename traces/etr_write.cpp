@@ -134,6 +134,8 @@ ByteWriter event_chunk(const EventView& events, const EtrRoom& room) {
     put_column(out, layout.column[6], events.alone_ns, room);
     put_column(out, layout.column[7], events.binding_pred, room);
     put_column(out, layout.column[8], events.provenance, room);
+    put_column(out, layout.column[9], events.correlation, room);
+    put_column(out, layout.column[10], events.args, room);
     out.pad_to(layout.bytes);
     return out;
 }

@@ -42,6 +42,8 @@ std::vector<std::uint32_t> sort_by_start(EventColumns& events) {
     permute(events.alone_ns, order);
     permute(events.binding_pred, order);
     permute(events.provenance, order);
+    permute(events.correlation, order);
+    permute(events.args, order);
     std::vector<std::uint32_t> moved(order.size());
     for (std::uint32_t i = 0; i < order.size(); ++i) {
         moved[order[i]] = i;
@@ -59,19 +61,38 @@ std::uint64_t renumbered(std::uint64_t ref, const std::vector<std::vector<std::u
 } // namespace
 
 std::string_view to_string(EventKind value) {
-    constexpr std::array<std::string_view, 7> kWords{"host", "kernel", "memcpy", "memset",
-                                                     "comm", "sync",   "graph"};
+    constexpr std::array<std::string_view, 12> kWords{"host",       "kernel", "memcpy",  "memset",
+                                                      "comm",       "sync",   "graph",   "api",
+                                                      "annotation", "python", "instant", "other"};
     return word(kWords, value);
 }
 
 std::string_view to_string(StreamKind value) {
-    constexpr std::array<std::string_view, 9> kWords{"compute", "tp_comm", "dp_comm", "p2p",  "copy",
-                                                     "host",    "cp_comm", "ep_comm", "other"};
+    constexpr std::array<std::string_view, 10> kWords{"compute", "tp_comm", "dp_comm", "p2p",   "copy",
+                                                      "host",    "cp_comm", "ep_comm", "other", "comm"};
     return word(kWords, value);
 }
 
 std::string_view to_string(FlowKind value) {
-    constexpr std::array<std::string_view, 2> kWords{"collective", "p2p"};
+    constexpr std::array<std::string_view, 9> kWords{
+        "collective", "p2p", "launch", "event", "sync", "control", "data", "forward_backward", "other"};
+    return word(kWords, value);
+}
+
+std::string_view to_string(CopyKind value) {
+    constexpr std::array<std::string_view, 7> kWords{"unknown", "HtoD", "DtoH",  "DtoD",
+                                                     "PtoP",    "HtoH", "memset"};
+    return word(kWords, value);
+}
+
+std::string_view to_string(SyncKind value) {
+    constexpr std::array<std::string_view, 5> kWords{"event_record", "stream_wait_event", "event_synchronize",
+                                                     "stream_synchronize", "device_synchronize"};
+    return word(kWords, value);
+}
+
+std::string_view to_string(Direction value) {
+    constexpr std::array<std::string_view, 4> kWords{"none", "send", "receive", "both"};
     return word(kWords, value);
 }
 
@@ -123,6 +144,8 @@ void EventColumns::reserve(std::size_t events) {
     alone_ns.reserve(events);
     binding_pred.reserve(events);
     provenance.reserve(events);
+    correlation.reserve(events);
+    args.reserve(events);
 }
 
 void EventColumns::push_back(const Event& event) {
@@ -135,6 +158,8 @@ void EventColumns::push_back(const Event& event) {
     alone_ns.push_back(event.alone);
     binding_pred.push_back(event.binding_pred);
     provenance.push_back(event.provenance);
+    correlation.push_back(event.correlation);
+    args.push_back(event.args.value);
 }
 
 void EventColumns::append(const EventView& events) {
@@ -147,15 +172,18 @@ void EventColumns::append(const EventView& events) {
     alone_ns.insert(alone_ns.end(), events.alone_ns.begin(), events.alone_ns.end());
     binding_pred.insert(binding_pred.end(), events.binding_pred.begin(), events.binding_pred.end());
     provenance.insert(provenance.end(), events.provenance.begin(), events.provenance.end());
+    correlation.insert(correlation.end(), events.correlation.begin(), events.correlation.end());
+    args.insert(args.end(), events.args.begin(), events.args.end());
 }
 
 EventView EventColumns::view() const {
-    return {start_ns, dur_ns, name, kind, label, ext, alone_ns, binding_pred, provenance};
+    return {start_ns, dur_ns, name, kind, label, ext, alone_ns, binding_pred, provenance, correlation, args};
 }
 
 Event EventView::row(std::size_t index) const {
-    return {start_ns[index], dur_ns[index],   NameId{name[index]}, kind[index],      label[index],
-            ext[index],      alone_ns[index], binding_pred[index], provenance[index]};
+    return {start_ns[index],   dur_ns[index],      NameId{name[index]}, kind[index],
+            label[index],      ext[index],         alone_ns[index],     binding_pred[index],
+            provenance[index], correlation[index], NameId{args[index]}};
 }
 
 std::uint64_t Trace::event_count() const {
@@ -166,16 +194,47 @@ std::uint64_t Trace::event_count() const {
     return count;
 }
 
-std::size_t TraceBuilder::LabelHash::operator()(const Label& label) const noexcept {
+namespace {
+
+std::size_t hash_of(std::initializer_list<std::uint64_t> fields) {
     std::uint64_t hash = 0x9e3779b97f4a7c15ULL;
-    for (const std::uint32_t part :
-         {static_cast<std::uint32_t>(label.iteration), static_cast<std::uint32_t>(label.phase),
-          static_cast<std::uint32_t>(label.micro_batch), static_cast<std::uint32_t>(label.chunk),
-          static_cast<std::uint32_t>(label.layer), label.module.value}) {
-        hash = (hash ^ part) * 0xff51afd7ed558ccdULL;
+    for (const std::uint64_t field : fields) {
+        hash = (hash ^ field) * 0xff51afd7ed558ccdULL;
         hash ^= hash >> 32U;
     }
     return hash;
+}
+
+// The row of an equal entry of `table`, or of the new one.
+template <class Row, class Rows>
+std::uint32_t shared_row(const Row& row, std::vector<Row>& table, Rows& rows) {
+    const auto [entry, added] = rows.try_emplace(row, static_cast<std::uint32_t>(table.size()));
+    if (added) {
+        table.push_back(row);
+    }
+    return entry->second;
+}
+
+} // namespace
+
+std::size_t TraceBuilder::RowHash::operator()(const Label& row) const noexcept {
+    return hash_of({static_cast<std::uint32_t>(row.iteration), static_cast<std::uint32_t>(row.phase),
+                    static_cast<std::uint32_t>(row.micro_batch), static_cast<std::uint32_t>(row.chunk),
+                    static_cast<std::uint32_t>(row.layer), row.module.value});
+}
+
+std::size_t TraceBuilder::RowHash::operator()(const KernelLaunch& row) const noexcept {
+    return hash_of({row.grid[0], row.grid[1], row.grid[2], row.block[0], row.block[1], row.block[2],
+                    row.registers, row.shared_bytes});
+}
+
+std::size_t TraceBuilder::RowHash::operator()(const CopyOp& row) const noexcept {
+    return hash_of({static_cast<std::uint64_t>(row.kind), row.bytes});
+}
+
+std::size_t TraceBuilder::RowHash::operator()(const SyncOp& row) const noexcept {
+    return hash_of({static_cast<std::uint64_t>(row.kind), static_cast<std::uint64_t>(row.stream), row.event,
+                    row.recorded_by});
 }
 
 std::uint32_t TraceBuilder::add_class(std::string_view name, int stage, const std::vector<int>& ranks) {
@@ -186,17 +245,40 @@ std::uint32_t TraceBuilder::add_class(std::string_view name, int stage, const st
 std::uint32_t TraceBuilder::add_stream(std::uint32_t rank_class, StreamKind kind, std::string_view name) {
     streams_of_class_.resize(trace_.classes.size());
     const std::uint32_t id = streams_of_class_.at(rank_class)++;
-    trace_.streams.push_back({rank_class, id, trace_.strings.intern(name), kind, {}});
+    trace_.streams.push_back({rank_class, id, trace_.strings.intern(name), kind, -1, -1, {}});
     return static_cast<std::uint32_t>(trace_.streams.size() - 1);
 }
 
+void TraceBuilder::set_origin(std::uint32_t stream, std::int32_t device, std::int64_t number) {
+    trace_.streams.at(stream).device = device;
+    trace_.streams[stream].number = number;
+}
+
 std::uint32_t TraceBuilder::add_label(const Label& label) {
-    const auto [entry, added] =
-        label_rows_.try_emplace(label, static_cast<std::uint32_t>(trace_.labels.size()));
-    if (added) {
-        trace_.labels.push_back(label);
+    return shared_row(label, trace_.labels, label_rows_);
+}
+
+std::uint32_t TraceBuilder::add_launch(const KernelLaunch& launch) {
+    return shared_row(launch, trace_.launches, launch_rows_);
+}
+
+std::uint32_t TraceBuilder::add_copy(const CopyOp& copy) {
+    return shared_row(copy, trace_.copies, copy_rows_);
+}
+
+std::uint32_t TraceBuilder::add_sync(const SyncOp& sync) {
+    return shared_row(sync, trace_.syncs, sync_rows_);
+}
+
+// A rank is in tens of groups: a search is cheap.
+std::uint32_t TraceBuilder::add_communicator(const TraceCommunicator& communicator) {
+    std::vector<TraceCommunicator>& rows = trace_.communicators;
+    const auto found = std::find(rows.begin(), rows.end(), communicator);
+    if (found == rows.end()) {
+        rows.push_back(communicator);
+        return static_cast<std::uint32_t>(rows.size() - 1);
     }
-    return entry->second;
+    return static_cast<std::uint32_t>(found - rows.begin());
 }
 
 std::uint32_t TraceBuilder::add_comm_op(const CommOp& op) {
@@ -242,6 +324,9 @@ Trace TraceBuilder::finish() {
         flow.to = renumbered(flow.to, moved);
     }
     label_rows_.clear();
+    launch_rows_.clear();
+    copy_rows_.clear();
+    sync_rows_.clear();
     return std::move(trace_);
 }
 

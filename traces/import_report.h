@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "traces/trace.h"
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+// What every importer returns: the trace, and an account of what was read, mended and not known. Nothing is
+// mended in silence, and no event of the GPU is left out without a count.
+namespace echosim {
+
+struct ImportReport {
+    std::string format;                // "Kineto", "Nsight Systems SQLite", "Chakra ET", ...
+    std::vector<std::string> files;    // in the order of the ranks
+    std::uint64_t events = 0;          // records of the files, of any kind
+    std::uint64_t complete_events = 0; // those with a start and a duration (trace events of phase X)
+    std::uint64_t kernels = 0;         // kernels, communication kernels among them
+    std::map<std::string, std::uint64_t> warnings; // what was mended or dropped: "negative_duration" -> count
+    std::vector<std::string> notes;                // what cannot be known from these files, in words
+
+    void warn(std::string_view kind, std::uint64_t count = 1);
+    void note(std::string text);         // once each
+    void add(const ImportReport& other); // sums; notes once each
+};
+
+struct Imported {
+    Trace trace;
+    ImportReport report;
+};
+
+} // namespace echosim
