@@ -8,16 +8,24 @@
 
 // One clock for the ranks of a job. Kineto and Nsight stamp events with the clock of each node; files of one
 // job are off by microseconds (PTP) to minutes. A blocking collective ends on all of its members within
-// microseconds: the ends of matched collectives tell the offsets.
+// microseconds: the ends of matched collectives tell the offsets. (Matching: match.h.)
 //
-// Matching: the k-th collective on a communicator of one rank meets the k-th of the others; where the file
-// names no communicator, the k-th NCCL kernel of the same kind, data type and element count on the rank's
-// j-th NCCL stream. Recordings may begin and end within the sequence, so the shift of k that agrees best is
-// searched for.
+// Model: end_r(i) = T_i + o_r + e, T_i the true end of collective i, o_r the offset of the clock of rank r
+// (o of the first rank 0), e a few microseconds. For two clocks that share collectives the offset is the
+// median over i of end_r(i) - end_s(i), the residual the median absolute deviation from it, and `worst` the
+// 95th percentile of the absolute deviation. Pairs with the smallest residual are joined first, until a tree
+// connects all clocks; the offset of a rank is the sum along its path, its residual the largest on it.
+// Only collectives that no member can leave early count: all-reduce, all-gather, reduce-scatter, all-to-all
+// and NCCL's SendRecv kernels; broadcast, reduce, gather and scatter let their root or leaves go.
 //
-// Model: end_r(i) = T_i + o_r + e, T_i the true end of collective i, o_r the offset of rank r (o of the first
-// rank 0). o_r is the median over i of end_r(i) - end_0(i) along the tree of ranks that share collectives;
-// the residual of rank r is the median absolute deviation from it.
+// Trusted are offsets of which, for every joined pair,
+//   - at least 5 matched collectives tell (the median then stands even if two of them are wrong),
+//   - the residual is at most 50 us, or 2 % of the median duration where that is more (a long collective
+//     between nodes ends within one chunk, not within a microsecond),
+//   - the residual is at most a quarter of the median time between two collectives (else the offset may be
+//     wrong by one collective),
+//   - four of five deviations are within three times the larger of residual and 50 us,
+//   - on the common clock no member begins after another has ended, in nine of ten collectives.
 namespace echosim {
 
 struct RankAlignment {
@@ -32,13 +40,16 @@ struct Alignment {
     std::vector<RankAlignment> ranks; // by class of the trace
     bool trusted = false;             // else `reason` says why the ranks may not be put on one clock
     std::string reason;
+    bool applied = false; // the times were moved: an offset exceeded its residual
 };
 
-// Flows of kind collective between the members of each matched collective, and CommOp::sequence where it is
-// not known.
-void match_collectives(Trace& trace);
+// `clocks`: number of the clock of each class (ranks of one recording share one); empty: one each.
+Alignment measure_alignment(const Trace& trace, const std::vector<std::uint32_t>& clocks = {});
 
-Alignment measure_alignment(const Trace& trace); // of a trace with matched collectives
-void apply_alignment(Trace& trace, const Alignment& alignment);
+// An offset that is not within the noise of its measurement: more than four residuals and 50 us.
+bool needs_alignment(const Alignment& alignment);
+
+// Subtracts the offsets from the starts of events and the samples of counters.
+void apply_alignment(Trace& trace, Alignment& alignment);
 
 } // namespace echosim

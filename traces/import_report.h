@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include "traces/align.h"
 #include "traces/trace.h"
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,6 +22,7 @@ struct ImportReport {
     std::uint64_t kernels = 0;         // kernels, communication kernels among them
     std::map<std::string, std::uint64_t> warnings; // what was mended or dropped: "negative_duration" -> count
     std::vector<std::string> notes;                // what cannot be known from these files, in words
+    std::optional<Alignment> alignment;            // of several recordings, when it was measured
 
     void warn(std::string_view kind, std::uint64_t count = 1);
     void note(std::string text);         // once each
