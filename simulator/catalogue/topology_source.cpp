@@ -7,13 +7,26 @@
 #include "simulator/core/files.h"
 
 #include <nlohmann/json.hpp>
-#include <optional>
 
 namespace echosim {
 namespace {
 
-// The kind by what only it holds; a log that also shows a matrix is a log.
-std::optional<TopologyKind> kind_of(std::string_view text) {
+TopologyFacts facts_of(TopologyKind kind, std::string_view text, const std::string& name) {
+    switch (kind) {
+    case TopologyKind::nccl_xml:
+        return read_nccl_topology_xml(text, name);
+    case TopologyKind::nvidia_smi:
+        return read_nvidia_smi_topology(text, name);
+    case TopologyKind::nccl_log:
+        break;
+    }
+    return read_nccl_log(text, name);
+}
+
+} // namespace
+
+// A log that also shows a matrix is a log.
+std::optional<TopologyKind> topology_kind(std::string_view text) {
     if (text.substr(0, 1U << 20U).find("<system") != std::string_view::npos)
         return TopologyKind::nccl_xml;
     if (text.find("NCCL INFO ") != std::string_view::npos)
@@ -31,20 +44,6 @@ std::optional<TopologyKind> kind_of(std::string_view text) {
     return std::nullopt;
 }
 
-TopologyFacts facts_of(TopologyKind kind, std::string_view text, const std::string& name) {
-    switch (kind) {
-    case TopologyKind::nccl_xml:
-        return read_nccl_topology_xml(text, name);
-    case TopologyKind::nvidia_smi:
-        return read_nvidia_smi_topology(text, name);
-    case TopologyKind::nccl_log:
-        break;
-    }
-    return read_nccl_log(text, name);
-}
-
-} // namespace
-
 std::string_view to_string(TopologyKind kind) {
     switch (kind) {
     case TopologyKind::nccl_xml:
@@ -59,7 +58,7 @@ std::string_view to_string(TopologyKind kind) {
 
 ImportedCluster cluster_from_topology(std::string_view text, const std::string& name,
                                       const std::string& gpu) {
-    const auto kind = kind_of(text);
+    const auto kind = topology_kind(text);
     if (!kind)
         throw InputError(
             name,

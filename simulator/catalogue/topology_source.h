@@ -3,13 +3,15 @@
 #include "simulator/catalogue/cluster.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 // A cluster from what people have of their own machine: the topology XML of NCCL (NCCL_TOPO_DUMP_FILE, or the
-// file that a cloud ships), the matrix of `nvidia-smi topo -m`, or a log of NCCL_DEBUG=INFO. None of the
-// three says everything; what is missing is taken from the catalogue and listed as assumed.
+// file that a cloud ships), the matrix of `nvidia-smi topo -m`, or a log of NCCL_DEBUG=INFO; or from the network
+// that they gave to another simulator: ASTRA-sim's analytical network (.yml), SimAI's topology. None of them
+// says everything; what is missing is taken from the catalogue and listed as assumed.
 namespace echosim {
 
 enum class TopologyKind : std::uint8_t { nccl_xml, nvidia_smi, nccl_log };
@@ -31,11 +33,15 @@ struct ImportedCluster {
 constexpr Bytes kMaxTopologyFile = 512_MiB;
 
 // Reads the file; `gpu` names the GPU type when the file does not (empty: the file, or an assumption). Throws
-// InputError with file and line: none of the three kinds, malformed, truncated, or nothing to read in it.
+// InputError with file and line: none of these kinds, malformed, truncated, or nothing to read in it.
 ImportedCluster read_topology_file(const std::string& path, const std::string& gpu = "");
 
 // The same for a text; `name` stands for the file in messages and gives the cluster its name.
 ImportedCluster cluster_from_topology(std::string_view text, const std::string& name, const std::string& gpu);
+
+// The kind by what only it holds; nullopt: none of them. Reads the whole text where nothing is found early:
+// ask last. ASTRA-sim networks and SimAI topologies show within the first KiB.
+std::optional<TopologyKind> topology_kind(std::string_view text);
 
 std::string_view to_string(TopologyKind kind);
 
