@@ -5,13 +5,11 @@
 #include "simulator/engine/engine_state.h"
 
 #include <algorithm>
+#include <bit>
 #include <fmt/format.h>
 
 namespace echosim::engine {
 namespace {
-
-constexpr std::uint32_t kRingMask = kLaunchQueue - 1;
-static_assert((kLaunchQueue & kRingMask) == 0, "the ring is indexed by mask");
 
 void reserve(RankTimeline& t, std::size_t rows) {
     t.start.reserve(rows);
@@ -41,8 +39,11 @@ Engine::Engine(const EngineInput& input)
         RankState& r = ranks_[i];
         r.graph = &input.graphs[input.placement.ranks[i].costs];
         const RankGraph& graph = *r.graph->graph;
-        ECHOSIM_CHECK(graph.streams.size() <= kMaxStreams, "too many streams");
-        r.ring.resize(kLaunchQueue);
+        ECHOSIM_CHECK(std::has_single_bit(graph.launch_queue), "the ring is indexed by mask");
+        r.queue = graph.launch_queue;
+        r.ring.resize(r.queue);
+        r.host.resize(graph.threads);
+        r.tail.resize(graph.streams.size());
         r.ports.resize(graph.ports);
         r.calls.resize(graph.communicators.size());
         r.messages.resize(graph.channels.size());
@@ -72,10 +73,10 @@ Timeline Engine::run() {
     }
     for (std::uint32_t rank = 0; rank < ranks_.size(); ++rank) {
         const RankState& r = ranks_[rank];
-        TimeNs end = r.host;
+        TimeNs end = std::ranges::max(r.host);
         for (const std::uint64_t last : r.tail)
             if (last != 0) {
-                const Flight& f = r.ring[(last - 1) & kRingMask];
+                const Flight& f = r.ring[(last - 1) & (r.queue - 1)];
                 if (f.state != Flight::State::done)
                     report_deadlock();
                 end = std::max(end, f.time);
@@ -137,9 +138,9 @@ std::uint64_t Engine::launch_of(const RankState& r, const Dep& dep) const {
 // back to the same op.
 bool Engine::host_waits(std::uint32_t rank, std::uint64_t launch, TimeNs& until, std::uint32_t& binding) {
     RankState& r = ranks_[rank];
-    if (launch == 0 || r.launched - (launch - 1) > kLaunchQueue)
+    if (launch == 0 || r.launched - (launch - 1) > r.queue)
         return false;
-    Flight& f = r.ring[(launch - 1) & kRingMask];
+    Flight& f = r.ring[(launch - 1) & (r.queue - 1)];
     if (f.state != Flight::State::done) {
         wait(f, {rank, kNone}, 0);
         r.blocked = true;
@@ -156,30 +157,32 @@ bool Engine::host_op(std::uint32_t rank, const Op& op, const OpCost& cost) {
     RankState& r = ranks_[rank];
     const RankGraph& graph = *r.graph->graph;
     const Block& block = graph.blocks[graph.program[r.instance].block.value];
-    const TimeNs from = r.host;
+    TimeNs& host = r.host[op.thread];
+    const TimeNs from = host;
     TimeNs until = from;
     std::uint32_t binding = kBoundByHost;
     for (std::uint32_t i = 0; i < op.dep_count; ++i)
         if (host_waits(rank, launch_of(r, block.deps[op.first_dep + i]), until, binding))
             return false;
-    r.host = until + static_cast<TimeNs>(cost.host_ns) + cost.alone_ns;
+    host = until + static_cast<TimeNs>(cost.host_ns) + cost.alone_ns;
     r.local[r.op] = 0; // what comes later in the program comes later anyhow
-    if (r.host > from)
-        add_host_row(rank, from, until, binding);
+    if (host > from)
+        add_host_row(rank, from, until, host, binding);
     return true;
 }
 
 bool Engine::launch(std::uint32_t rank, const Op& op, const OpCost& cost) {
     RankState& r = ranks_[rank];
     const std::uint64_t number = r.launched;
-    const FlightRef who{rank, static_cast<std::uint32_t>(number & kRingMask)};
+    const FlightRef who{rank, static_cast<std::uint32_t>(number & (r.queue - 1))};
     std::uint32_t ignored = 0;
-    if (number >= kLaunchQueue && host_waits(rank, number + 1 - kLaunchQueue, r.host, ignored))
+    TimeNs& host = r.host[op.thread];
+    if (number >= r.queue && host_waits(rank, number + 1 - r.queue, host, ignored))
         return false;
-    r.host += cost.host_ns;
+    host += cost.host_ns;
     Flight& f = r.ring[who.place];
     f = Flight{};
-    f.time = r.host + r.graph->launch_latency_ns;
+    f.time = host + r.graph->launch_latency_ns;
     f.instance = r.instance;
     f.op = static_cast<std::uint16_t>(r.op);
     f.stream = op.stream;
@@ -188,7 +191,7 @@ bool Engine::launch(std::uint32_t rank, const Op& op, const OpCost& cost) {
     if (recorded)
         f.row = add_row(rank, r);
     const Block& block = r.graph->graph->blocks[r.graph->graph->program[r.instance].block.value];
-    depend(r, f, who, r.tail[op.stream], op.kind == OpKind::sync ? 0 : r.graph->kernel_gap_ns);
+    depend(r, f, who, r.tail[op.stream], op.kind == OpKind::sync ? 0 : r.graph->kernel_gap_ns + cost.gap_ns);
     for (std::uint32_t i = 0; i < op.dep_count; ++i)
         depend(r, f, who, launch_of(r, block.deps[op.first_dep + i]), r.graph->event_wait_ns);
     r.tail[op.stream] = r.local[r.op] = number + 1;
@@ -201,9 +204,9 @@ bool Engine::launch(std::uint32_t rank, const Op& op, const OpCost& cost) {
 }
 
 void Engine::depend(RankState& r, Flight& f, FlightRef who, std::uint64_t launch, TimeNs lag) {
-    if (launch == 0 || r.launched - (launch - 1) >= kLaunchQueue)
+    if (launch == 0 || r.launched - (launch - 1) >= r.queue)
         return; // done long before this launch
-    Flight& before = r.ring[(launch - 1) & kRingMask];
+    Flight& before = r.ring[(launch - 1) & (r.queue - 1)];
     if (before.state != Flight::State::done) {
         ++f.open;
         wait(before, who, lag);
@@ -289,7 +292,7 @@ void Engine::change_memory(std::uint32_t rank, const Op& op) {
     RankSummary& summary = timeline_.summaries[rank];
     summary.peak_activations = std::max(summary.peak_activations, r.activations);
     if (rank < in_.record.size() && in_.record[rank])
-        timeline_.memory[rank].push_back({r.host, r.activations});
+        timeline_.memory[rank].push_back({r.host[op.thread], r.activations});
 }
 
 std::uint32_t Engine::add_row(std::uint32_t rank, const RankState& r) {
@@ -314,16 +317,17 @@ void Engine::write_row(std::uint32_t rank, const Flight& f, TimeNs end) {
     t.binding[f.row] = f.started > f.arrived ? kBoundByPeer : f.binding;
 }
 
-void Engine::add_host_row(std::uint32_t rank, TimeNs start, TimeNs waited_until, std::uint32_t binding) {
+void Engine::add_host_row(std::uint32_t rank, TimeNs start, TimeNs waited_until, TimeNs end,
+                          std::uint32_t binding) {
     if (rank >= in_.record.size() || !in_.record[rank])
         return;
     const RankState& r = ranks_[rank];
     const std::uint32_t row = add_row(rank, r);
     RankTimeline& t = timeline_.ranks[rank];
     t.start[row] = start;
-    t.duration[row] = r.host - start;
+    t.duration[row] = end - start;
     t.waited[row] = waited_until - start;
-    t.alone[row] = r.host - waited_until;
+    t.alone[row] = end - waited_until;
     t.binding[row] = binding;
 }
 

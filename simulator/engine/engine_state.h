@@ -4,7 +4,6 @@
 #include "simulator/engine/engine.h"
 #include "simulator/engine/event_heap.h"
 
-#include <array>
 #include <deque>
 #include <span>
 #include <string>
@@ -13,9 +12,7 @@
 // Inside of the engine; not for other folders.
 namespace echosim::engine {
 
-inline constexpr std::uint32_t kMaxStreams = 16;
-
-// An op that was launched: a place in the rank's ring of kLaunchQueue.
+// An op that was launched: a place in the rank's ring.
 struct Flight {
     enum class State : std::uint8_t { done, waits_for_ops, waits_for_peers };
     TimeNs time = 0;           // done: its end; else: ready time, or end of its parts, as far as known
@@ -27,9 +24,10 @@ struct Flight {
     std::uint32_t instance = 0;
     std::uint16_t op = 0;
     std::uint16_t open = 0; // dependencies, or parts of a transfer, that are not done
-    std::uint8_t stream = 0;
+    std::uint16_t stream = 0;
     State state = State::done;
 };
+static_assert(sizeof(Flight) <= 48);
 
 using CallCounts = std::vector<std::uint32_t>;
 
@@ -37,12 +35,12 @@ struct RankState {
     const AnnotatedGraph* graph = nullptr;
     std::uint32_t instance = 0; // cursor in the program
     std::uint32_t op = 0;
-    std::uint64_t launched = 0; // device ops so far
-    TimeNs host = 0;
-    bool blocked = false; // the host waits for a flight
-    std::vector<Flight> ring;
-    std::array<std::uint64_t, kMaxStreams>
-        tail{};                       // launch number + 1 of the last op of each stream; 0 = none
+    std::uint64_t launched = 0;       // device ops so far
+    bool blocked = false;             // the host waits for a flight
+    std::vector<TimeNs> host;         // by thread
+    std::vector<Flight> ring;         // of RankGraph::launch_queue
+    std::uint64_t queue = 0;          // its size
+    std::vector<std::uint64_t> tail;  // launch number + 1 of the last op of each stream; 0 = none
     std::vector<std::uint64_t> ports; // likewise
     std::vector<std::uint64_t> local; // ops of the current instance, likewise
     CallCounts calls;                 // by slot: collectives that have arrived
@@ -121,7 +119,8 @@ class Engine {
     void depend(RankState& r, Flight& f, FlightRef who, std::uint64_t launch, TimeNs lag);
     std::uint64_t launch_of(const RankState& r, const Dep& dep) const;
     bool host_waits(std::uint32_t rank, std::uint64_t launch, TimeNs& until, std::uint32_t& binding);
-    void add_host_row(std::uint32_t rank, TimeNs start, TimeNs waited_until, std::uint32_t binding);
+    void add_host_row(std::uint32_t rank, TimeNs start, TimeNs waited_until, TimeNs end,
+                      std::uint32_t binding);
     void change_memory(std::uint32_t rank, const Op& op);
     std::uint32_t add_row(std::uint32_t rank, const RankState& r);
     void wait(Flight& on, FlightRef who, TimeNs lag);

@@ -20,7 +20,10 @@ struct OpCost {
     float pcie_share = 0;      // of the GPU's PCIe link
     std::uint16_t ctas = 0;    // SMs held by a collective
     Provenance provenance = Provenance::assumed;
+    std::int32_t gap_ns =
+        0; // to the op before it on its stream, besides kernel_gap_ns; negative: they overlap
 };
+static_assert(sizeof(OpCost) <= 40);
 
 // The graph of a cost class with times: what the engine runs.
 struct AnnotatedGraph {

@@ -15,7 +15,7 @@ std::uint32_t BlockBuilder::append(std::string_view name, Op op, std::initialize
     op.name = graph_.names.intern(name);
     op.phase = phase_;
     op.first_dep = static_cast<std::uint32_t>(block_.deps.size());
-    op.dep_count = static_cast<std::uint8_t>(deps.size());
+    op.dep_count = static_cast<std::uint16_t>(deps.size());
     block_.deps.insert(block_.deps.end(), deps);
     block_.ops.push_back(op);
     return static_cast<std::uint32_t>(block_.ops.size() - 1);
@@ -57,7 +57,7 @@ std::uint32_t BlockBuilder::collective(std::string_view name, const CollectiveWo
     Op op;
     op.kind = OpKind::collective;
     op.work = add_work(work);
-    op.stream = static_cast<std::uint8_t>(stream);
+    op.stream = static_cast<std::uint16_t>(stream);
     op.launch = Launch::collective;
     return append(name, op, {Dep::tail(tail_of(Stream::compute))});
 }
@@ -67,7 +67,7 @@ std::uint32_t BlockBuilder::transfer(std::string_view name, const TransferWork& 
     Op op;
     op.kind = OpKind::p2p;
     op.work = add_work(work);
-    op.stream = static_cast<std::uint8_t>(stream);
+    op.stream = static_cast<std::uint16_t>(stream);
     op.launch = Launch::p2p;
     return append(name, op, deps);
 }
@@ -97,14 +97,14 @@ std::uint32_t BlockBuilder::wait(std::string_view name, std::initializer_list<De
 std::uint32_t BlockBuilder::mark(std::string_view name, Stream stream) {
     Op op;
     op.kind = OpKind::sync;
-    op.stream = static_cast<std::uint8_t>(stream);
+    op.stream = static_cast<std::uint16_t>(stream);
     op.launch = Launch::none;
     return append(name, op, {});
 }
 
 void BlockBuilder::record(std::uint32_t op, std::uint32_t port) {
     ECHOSIM_CHECK(block_.ops[op].record_port == kNoPort, "an op records one port; mark() makes more");
-    block_.ops[op].record_port = static_cast<std::uint16_t>(port);
+    block_.ops[op].record_port = port;
     if (port >= graph_.ports)
         graph_.ports = port + 1;
 }

@@ -19,7 +19,8 @@
 // 20 blocks of 5-60 ops; nobody ever holds the flat list, the engine expands an instance when it gets there.
 //
 // Order within a rank follows CUDA:
-//   - the host thread launches ops in program order, each after its launch cost;
+//   - a host thread launches ops in program order, each after its launch cost (a recorded rank has several
+//     threads, which run side by side; every op names its own);
 //   - a stream runs its ops in launch order, one at a time;
 //   - further dependencies are explicit (Dep): an earlier op of the same block instance, a port (the op that
 //   last
@@ -40,8 +41,9 @@ struct Dep {
 // (`step`: what Python does once a step: data loader, learning rate, logging).
 enum class Launch : std::uint8_t { none, kernel, gemm, attention, collective, p2p, sync, step };
 
-inline constexpr std::uint16_t kNoPort = 0xFFFF;
 inline constexpr std::uint32_t kNone = 0xFFFFFFFF;
+inline constexpr std::uint32_t kNoPort = kNone;
+inline constexpr std::uint32_t kLaunchQueue = 1024; // depth of CUDA's launch queue
 
 // One node of a block. 32 bytes: blocks are read over and over, they should stay in the first-level cache.
 struct Op {
@@ -49,9 +51,10 @@ struct Op {
     std::uint32_t work = kNone;   // row of RankGraph::works
     std::uint32_t first_dep = 0;  // deps of the block, [first_dep, first_dep + dep_count)
     std::uint32_t memory = kNone; // row of RankGraph::memory_changes, applied when the host launches the op
-    std::uint16_t record_port = kNoPort;
-    std::uint8_t dep_count = 0;
-    std::uint8_t stream = 0;
+    std::uint32_t record_port = kNoPort;
+    std::uint16_t dep_count = 0;
+    std::uint16_t stream = 0;
+    std::uint16_t thread = 0; // of the host
     OpKind kind = OpKind::compute;
     KernelClass kernel_class = KernelClass::other;
     Phase phase = Phase::other;
@@ -125,6 +128,9 @@ struct RankGraph {
     std::vector<GroupKind> communicators; // slot -> group
     std::vector<Channel> channels;
     std::uint32_t ports = 0;
+    std::uint32_t threads = 1;
+    // How many ops the host may be ahead of the device, a power of two: then it waits.
+    std::uint32_t launch_queue = kLaunchQueue;
 };
 
 // Ops of the whole program (host ops included).
