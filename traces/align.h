@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include "traces/match.h"
 #include "traces/trace.h"
 
 #include <cstdint>
@@ -8,7 +9,7 @@
 
 // One clock for the ranks of a job. Kineto and Nsight stamp events with the clock of each node; files of one
 // job are off by microseconds (PTP) to minutes. A blocking collective ends on all of its members within
-// microseconds: the ends of matched collectives tell the offsets. (Matching: match.h.)
+// microseconds: the ends of matched collectives tell the offsets.
 //
 // Model: end_r(i) = T_i + o_r + e, T_i the true end of collective i, o_r the offset of the clock of rank r
 // (o of the first rank 0), e a few microseconds. For two clocks that share collectives the offset is the
@@ -26,6 +27,8 @@
 //     wrong by one collective),
 //   - four of five deviations are within three times the larger of residual and 50 us,
 //   - on the common clock no member begins after another has ended, in nine of ten collectives.
+// Offsets that differ by less than their noise (four residuals and 10 us) are those of one clock, that of a
+// node: its ranks get one offset, their median, and those of the first rank's clock stay as they are.
 namespace echosim {
 
 struct RankAlignment {
@@ -46,10 +49,10 @@ struct Alignment {
 // `clocks`: number of the clock of each class (ranks of one recording share one); empty: one each.
 Alignment measure_alignment(const Trace& trace, const std::vector<std::uint32_t>& clocks = {});
 
-// An offset that is not within the noise of its measurement: more than four residuals and 50 us.
-bool needs_alignment(const Alignment& alignment);
+bool needs_alignment(const Alignment& alignment); // some offset is not 0
 
-// Subtracts the offsets from the starts of events and the samples of counters.
+// Subtracts the offsets from the starts of events and the samples of counters. The earliest event keeps its
+// place: Trace::t0_ns moves instead.
 void apply_alignment(Trace& trace, Alignment& alignment);
 
 } // namespace echosim

@@ -14,6 +14,9 @@
 // middle of the sequence. Where no communicator is recorded, the sequence is that of the rank's j-th stream
 // with communication, and which ranks form a group is told by which of them fit together.
 //
+// Sends and receives between two known ranks are paired likewise. A kernel that sends and receives on a
+// communicator of more than two ranks without naming a peer is left alone: nothing says whom it meets.
+//
 // The shift is the one under which kind, data type and size of nine of ten calls agree, at least half of the
 // shorter sequence overlaps, and the differences of the ends (a blocking collective ends on all of its
 // members at once) deviate least from their median. It is refused as ambiguous when another shift fits
@@ -31,8 +34,8 @@ struct Matching {
 };
 
 // Adds flows of kind collective (from the member of the lowest class to each other one) and p2p (from the
-// send to the receive), and numbers calls whose sequence is not known from 1 on, equally on all members. A
-// trace that has such flows already is left as it is.
+// send to the receive), and numbers the calls on recorded communicators from 1 on, equally on all members,
+// where no call has a number. A trace that has such flows already is left as it is.
 Matching match_collectives(Trace& trace);
 
 } // namespace echosim
