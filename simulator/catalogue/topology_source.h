@@ -9,12 +9,12 @@
 #include <vector>
 
 // A cluster from what people have of their own machine: the topology XML of NCCL (NCCL_TOPO_DUMP_FILE, or the
-// file that a cloud ships), the matrix of `nvidia-smi topo -m`, or a log of NCCL_DEBUG=INFO; or from the network
-// that they gave to another simulator: ASTRA-sim's analytical network (.yml), SimAI's topology. None of them
-// says everything; what is missing is taken from the catalogue and listed as assumed.
+// file that a cloud ships), the matrix of `nvidia-smi topo -m`, or a log of NCCL_DEBUG=INFO; or from the
+// network that they gave to another simulator: ASTRA-sim's analytical network (.yml), SimAI's topology. None
+// of them says everything; what is missing is taken from the catalogue and listed as assumed.
 namespace echosim {
 
-enum class TopologyKind : std::uint8_t { nccl_xml, nvidia_smi, nccl_log };
+enum class TopologyKind : std::uint8_t { nccl_xml, nvidia_smi, nccl_log, astra_network, simai_topology };
 
 // Where one value of the cluster file comes from; a key covers all that is below it ("fabric.levels").
 struct ValueOrigin {
@@ -28,6 +28,7 @@ struct ImportedCluster {
     Cluster cluster;
     std::vector<ValueOrigin> origins;  // in the order of the cluster file
     std::vector<std::string> warnings; // what contradicts itself or was left out
+    int nodes = 0;                     // that the file describes; 0: it shows one node of a kind
 };
 
 constexpr Bytes kMaxTopologyFile = 512_MiB;

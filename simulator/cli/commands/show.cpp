@@ -142,6 +142,13 @@ Shown show_cluster_from(const Invocation& invocation, const Console& console) {
                                                  value_at(shown.document, origin.key), origin.text));
     }
     shown.text = console.style().bold(imported.cluster.name) + "\n\n" + table.text(console.style(), 2);
+    if (imported.nodes > 0) {
+        const std::int64_t gpus = std::int64_t{imported.nodes} * imported.cluster.node.gpus;
+        shown.text +=
+            console.style().dim(fmt::format("the file describes {} node{}, {} GPU{}", imported.nodes,
+                                            imported.nodes == 1 ? "" : "s", gpus, gpus == 1 ? "" : "s")) +
+            "\n";
+    }
     if (!invocation.has("--output"))
         shown.text += console.style().dim("-o FILE writes the cluster file that --cluster takes") + "\n";
     shown.warnings.insert(shown.warnings.end(), imported.warnings.begin(), imported.warnings.end());
