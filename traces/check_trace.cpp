@@ -9,7 +9,7 @@
 namespace echosim {
 namespace {
 
-constexpr std::uint64_t kMaxRanksOfClass = 1U << 24U;
+constexpr std::uint64_t kMaxRanks = 1U << 24U; // of a class or communicator
 
 [[noreturn]] void refuse(const std::string& where, const std::string& message) {
     throw InputError(where, message);
@@ -29,21 +29,35 @@ template <class Enum> bool known(Enum value, Enum last) {
     return value <= last;
 }
 
+void check_ranges(const std::vector<RankRange>& ranges, const std::string& at) {
+    std::uint64_t ranks = 0;
+    for (const RankRange& range : ranges) {
+        const std::uint64_t last = range.first + (std::uint64_t{range.count} - 1) * range.stride;
+        if (range.count == 0 || range.stride == 0 || last > std::numeric_limits<std::int32_t>::max()) {
+            refuse(at,
+                   fmt::format("range of {} ranks from {} by {}", range.count, range.first, range.stride));
+        }
+        ranks += range.count;
+    }
+    if (ranks > kMaxRanks) {
+        refuse(at, fmt::format("{} ranks; at most {}", ranks, kMaxRanks));
+    }
+}
+
 void check_classes(const Trace& trace, const TableSizes& sizes, const std::string& where) {
     for (std::size_t i = 0; i < trace.classes.size(); ++i) {
-        const TraceClass& rank_class = trace.classes[i];
         const std::string at = fmt::format("{}: class {}", where, i);
-        check_name(rank_class.name, sizes, at);
-        if (rank_class.rank_count() > kMaxRanksOfClass) {
-            refuse(at, fmt::format("{} ranks; at most {}", rank_class.rank_count(), kMaxRanksOfClass));
-        }
-        for (const RankRange& range : rank_class.ranks) {
-            const std::uint64_t last = range.first + (std::uint64_t{range.count} - 1) * range.stride;
-            if (range.count == 0 || range.stride == 0 || last > std::numeric_limits<std::int32_t>::max()) {
-                refuse(at, fmt::format("range of {} ranks from {} by {}", range.count, range.first,
-                                       range.stride));
-            }
-        }
+        check_name(trace.classes[i].name, sizes, at);
+        check_ranges(trace.classes[i].ranks, at);
+    }
+}
+
+void check_communicators(const Trace& trace, const TableSizes& sizes, const std::string& where) {
+    for (std::size_t i = 0; i < trace.communicators.size(); ++i) {
+        const std::string at = fmt::format("{}: communicator {}", where, i);
+        check_name(trace.communicators[i].name, sizes, at);
+        check_name(trace.communicators[i].description, sizes, at);
+        check_ranges(trace.communicators[i].ranks, at);
     }
 }
 
@@ -80,13 +94,29 @@ void check_comm_ops(const Trace& trace, const TableSizes& sizes, const std::stri
         const bool algorithm = known(op.algorithm, Algorithm::direct) || op.algorithm == kNoAlgorithm;
         const bool protocol = known(op.protocol, Protocol::simple) || op.protocol == kNoProtocol;
         if (!known(op.kind, CollectiveKind::send_recv) || !known(op.dtype, DType::int64) || !algorithm ||
-            !protocol) {
-            refuse(fmt::format("{}: comm op {}", where, i), "unknown kind, data type, algorithm or protocol");
+            !protocol || !known(op.direction, Direction::both)) {
+            refuse(fmt::format("{}: comm op {}", where, i),
+                   "unknown kind, data type, algorithm, protocol or direction");
         }
         check_name(op.group, sizes, where);
         if (op.communicator != kNoRow && op.communicator >= trace.communicators.size()) {
             refuse(fmt::format("{}: comm op {}", where, i),
                    fmt::format("communicator {} of {}", op.communicator, trace.communicators.size()));
+        }
+    }
+}
+
+void check_copies_and_syncs(const Trace& trace, const std::string& where) {
+    for (std::size_t i = 0; i < trace.copies.size(); ++i) {
+        if (!known(trace.copies[i].kind, CopyKind::memset)) {
+            refuse(fmt::format("{}: copy {}", where, i),
+                   fmt::format("unknown kind {}", static_cast<int>(trace.copies[i].kind)));
+        }
+    }
+    for (std::size_t i = 0; i < trace.syncs.size(); ++i) {
+        if (!known(trace.syncs[i].kind, SyncKind::device_synchronize)) {
+            refuse(fmt::format("{}: sync {}", where, i),
+                   fmt::format("unknown kind {}", static_cast<int>(trace.syncs[i].kind)));
         }
     }
 }
@@ -212,7 +242,9 @@ void check_tables(const Trace& trace, const TableSizes& sizes, const std::string
     check_classes(trace, sizes, where);
     check_streams(trace, sizes, where);
     check_labels(trace, sizes, where);
+    check_communicators(trace, sizes, where);
     check_comm_ops(trace, sizes, where);
+    check_copies_and_syncs(trace, where);
     check_flows(trace, sizes, where);
     check_counters(trace, sizes, where);
 }

@@ -15,7 +15,7 @@ namespace echosim {
 
 enum class EtrCodec : std::uint8_t { raw, zstd };
 
-// Kinds from 16 on belong to captured execution graphs; readers skip kinds that they do not know.
+// Readers skip kinds that they do not know.
 enum class EtrSectionKind : std::uint32_t {
     meta = 1,
     strings,
@@ -27,7 +27,11 @@ enum class EtrSectionKind : std::uint32_t {
     flows,
     counters,
     samples,
-    index
+    index,
+    communicators,
+    launches,
+    copies,
+    syncs
 };
 
 // What a section holds: rows first_row .. first_row + count - 1 of its table; `events` and `samples` have a
@@ -78,6 +82,7 @@ class EtrFile {
     bool complete() const { return complete_; }
     const std::vector<std::string>& warnings() const { return warnings_; }
     TimeNs t0_ns() const { return t0_ns_; }
+    bool timed() const { return timed_; } // Trace::timed
     const std::vector<EtrSection>& sections() const { return sections_; }
     std::uint64_t event_count() const; // that the file holds
 
@@ -107,6 +112,7 @@ class EtrFile {
     bool complete_ = false;
     std::vector<std::string> warnings_;
     TimeNs t0_ns_ = 0;
+    bool timed_ = true;
     std::vector<EtrSection> sections_;
     TableSizes sizes_;
 };

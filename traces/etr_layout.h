@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstring>
 #include <fmt/format.h>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -19,6 +20,7 @@ static_assert(std::endian::native == std::endian::little, "columns are used in p
 
 inline constexpr std::string_view kMagic = "ECHOTRC1";
 inline constexpr std::uint32_t kVersion = 2;
+inline constexpr std::uint32_t kUntimed = 1; // flag: a graph without times
 inline constexpr std::uint64_t kAlign = 64;
 inline constexpr std::uint64_t kHeaderBytes = 64;
 inline constexpr std::uint64_t kSectionHeaderBytes = 32; // sections start at 32 mod 64: payloads are aligned
@@ -48,14 +50,16 @@ constexpr std::uint64_t fnv1a(std::string_view text) {
     }
     return hash;
 }
-inline constexpr std::uint64_t kSchemaHash =
-    fnv1a("events: start_ns i64, dur_ns i64, name u32, kind u8, label u32, ext u32, alone_ns i64, "
-          "binding_pred u64, "
-          "provenance u8, correlation u32, args u32; strings; ranks: name, stage, ranges; streams: class, "
-          "id, name, kind, events; "
-          "labels: iteration, phase, micro_batch, chunk, layer, module; "
-          "comm_ops: kind, dtype, algorithm, protocol, channels, bytes, group, group_size, peer, sequence; "
-          "flows: from, to, kind; counters: class, name, unit, samples; samples: time_ns i64, value f64");
+inline constexpr std::uint64_t kSchemaHash = fnv1a(
+    "events: start_ns i64, dur_ns i64, name u32, kind u8 of 12, label u32, ext u32, alone_ns i64, "
+    "binding_pred u64, provenance u8, correlation u32, args u32; strings; ranks: name, stage, ranges; "
+    "streams: class, id, name, kind of 10, device, number, events; "
+    "labels: iteration, phase, micro_batch, chunk, layer, module; "
+    "communicators: name, description, ranges; "
+    "comm_ops: kind, dtype, algorithm, protocol, channels, bytes, group, group_size, peer, communicator, "
+    "sequence, in_elements, out_elements, direction; "
+    "launches: grid, block, registers, shared; copies: kind, bytes; syncs: kind, recorded_by, stream, event; "
+    "flows: from, to, kind of 9; counters: class, name, unit, samples; samples: time_ns i64, value f64");
 
 // Where each column of an event chunk begins in the payload, and where the payload ends.
 inline constexpr std::array<std::uint64_t, 11> kEventWidths{8, 8, 4, 1, 4, 4, 8, 8, 1, 4, 4};
@@ -134,9 +138,11 @@ struct TablePart {
     EtrRoom room;
     ByteWriter payload;
 };
-// Tables of a trace in the order in which they are written; events and samples are not among them.
-std::vector<TablePart> leading_tables(const Trace& trace);  // meta, strings, ranks, streams, labels, comm ops
-std::vector<TablePart> trailing_tables(const Trace& trace); // flows, counters
+using TableSink = std::function<void(const TablePart&)>;
+// Tables of a trace, part by part: those that events use, and flows and counters. Events and samples are in
+// neither.
+void put_leading_tables(const Trace& trace, const TableSink& sink);
+void put_trailing_tables(const Trace& trace, const TableSink& sink);
 
 // Appends what one table section holds to `trace`; `stream_events` grows with the declared counts of streams.
 void read_table(const EtrSection& section, ByteReader in, Trace& trace,

@@ -20,7 +20,7 @@ struct alignas(kAlign) Block {
 };
 
 bool known_kind(EtrSectionKind kind) {
-    return kind >= EtrSectionKind::meta && kind <= EtrSectionKind::samples;
+    return kind >= EtrSectionKind::meta && kind <= EtrSectionKind::syncs && kind != EtrSectionKind::index;
 }
 
 template <class T>
@@ -71,12 +71,20 @@ void EtrFile::read_header() {
     const auto flags = in.get<std::uint32_t>();
     t0_ns_ = in.get<TimeNs>();
     const auto schema = in.get<std::uint64_t>();
-    if (version != kVersion || flags != 0 || schema != kSchemaHash) {
+    if (version < kVersion) {
+        throw InputError(
+            path_,
+            fmt::format("is of version {}, written by an older echosim; this one reads version {}", version,
+                        kVersion),
+            "simulate or import again");
+    }
+    if (version > kVersion || flags > kUntimed || schema != kSchemaHash) {
         throw InputError(at(8),
                          fmt::format("version {}, flags {}, schema {:016x}; this program reads version {}, "
-                                     "flags 0, schema {:016x}",
+                                     "flags 0 and 1, schema {:016x}",
                                      version, flags, schema, kVersion, kSchemaHash));
     }
+    timed_ = flags != kUntimed;
 }
 
 // False without a tail; a tail that does not fit its index is an error.
@@ -190,6 +198,9 @@ void EtrFile::check_rooms() {
     sizes_.strings = rows[{EtrSectionKind::strings, 0}];
     sizes_.labels = rows[{EtrSectionKind::labels, 0}];
     sizes_.comm_ops = rows[{EtrSectionKind::comm_ops, 0}];
+    sizes_.launches = rows[{EtrSectionKind::launches, 0}];
+    sizes_.copies = rows[{EtrSectionKind::copies, 0}];
+    sizes_.syncs = rows[{EtrSectionKind::syncs, 0}];
     for (const EtrSection& section : sections_) {
         check_chunk(section, tables);
     }
@@ -263,6 +274,7 @@ EtrFile::Payload EtrFile::load(const EtrSection& section) const {
 Trace EtrFile::read_tables() const {
     Trace trace;
     trace.t0_ns = t0_ns_;
+    trace.timed = timed_;
     std::vector<std::uint64_t> stream_events;
     for (const EtrSection& section : sections_) {
         if (known_kind(section.kind) && section.kind != EtrSectionKind::events &&

@@ -19,7 +19,7 @@ ByteWriter file_header(const Trace& trace) {
     ByteWriter out;
     out.put_all(std::span(kMagic));
     out.put(kVersion);
-    out.put(std::uint32_t{0}); // flags
+    out.put(trace.timed ? std::uint32_t{0} : kUntimed);
     out.put(trace.t0_ns);
     out.put(kSchemaHash);
     out.pad_to(kHeaderBytes);
@@ -185,13 +185,10 @@ void write_etr(const Trace& trace, const std::string& path, EtrCodec codec) {
     SectionWriter out(file, codec);
     const ByteWriter header = file_header(trace);
     out.write(header.bytes());
-    for (const TablePart& part : leading_tables(trace)) {
-        out.add(part);
-    }
+    const TableSink add_table = [&](const TablePart& part) { out.add(part); };
+    put_leading_tables(trace, add_table);
     add_events(out, trace);
-    for (const TablePart& part : trailing_tables(trace)) {
-        out.add(part);
-    }
+    put_trailing_tables(trace, add_table);
     add_samples(out, trace);
     out.finish(header);
     file.commit();

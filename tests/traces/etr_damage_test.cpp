@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simulator/core/error.h"
+#include "tests/support/refusal.h"
 #include "tests/traces/sample_trace.h"
 #include "traces/crc32c.h"
 #include "traces/etr.h"
 #include "traces/etr_layout.h"
 
+#include <algorithm>
 #include <cstring>
 #include <filesystem>
 #include <gmock/gmock.h>
@@ -110,10 +112,10 @@ TEST_F(EtrDamage, CutAnywhereIsReadableOrRefused) {
 }
 
 // A flipped bit is refused, unless it lies in padding between sections or takes the tail's magic away.
-TEST_F(EtrDamage, FlippedBytesAreDetected) {
-    const Trace trace = test::small_trace();
-    for (const EtrCodec codec : {EtrCodec::raw, EtrCodec::zstd}) {
-        const Bytes good = file_of(trace, codec);
+class EtrFlips : public EtrDamage, public testing::WithParamInterface<EtrCodec> {
+  protected:
+    void expect_detection(const Trace& trace) {
+        const Bytes good = file_of(trace, GetParam());
         std::size_t harmless = 0;
         for (std::size_t at = 0; at < good.size() - 8; at += at < 256 || at + 256 > good.size() ? 1 : 7) {
             Bytes bytes = good;
@@ -127,7 +129,14 @@ TEST_F(EtrDamage, FlippedBytesAreDetected) {
         // Padding in front of each section header, and of the index, is below 64 bytes.
         EXPECT_LT(harmless, 64 * (sections_.size() + 1));
     }
+};
+
+TEST_P(EtrFlips, AreDetected) {
+    expect_detection(test::small_trace());
+    expect_detection(test::recorded_trace());
 }
+
+INSTANTIATE_TEST_SUITE_P(All, EtrFlips, testing::Values(EtrCodec::raw, EtrCodec::zstd));
 
 TEST_F(EtrDamage, WithoutTheTailMagicTheSectionsAreScanned) {
     const Trace trace = test::small_trace();
@@ -155,17 +164,16 @@ TEST_F(EtrDamage, AMessageHasFileAndOffset) {
 
 // The checksums are right, the contents are not.
 TEST_F(EtrDamage, HostileCountsAreRefused) {
-    const Bytes good = file_of(test::small_trace());
     const std::uint64_t huge[] = {0, 1ULL << 61U, 0xffffffffffffffffULL, 0x2000000000000001ULL, 65'537};
-    for (const EtrSectionKind kind :
-         {EtrSectionKind::strings, EtrSectionKind::ranks, EtrSectionKind::streams, EtrSectionKind::labels,
-          EtrSectionKind::comm_ops, EtrSectionKind::events, EtrSectionKind::flows, EtrSectionKind::counters,
-          EtrSectionKind::samples}) {
-        for (const std::uint64_t count : huge) {
-            Bytes bytes = good;
-            put(bytes, payload(kind), count);
-            reseal(bytes);
-            EXPECT_TRUE(refused(bytes, path_)) << static_cast<int>(kind) << " " << count;
+    for (const Trace& trace : {test::small_trace(), test::recorded_trace()}) {
+        const Bytes good = file_of(trace);
+        for (const EtrSection& section : std::vector(sections_)) {
+            for (const std::uint64_t count : huge) {
+                Bytes bytes = good;
+                put(bytes, section.offset + etr::kSectionHeaderBytes, count);
+                reseal(bytes);
+                EXPECT_TRUE(refused(bytes, path_)) << static_cast<int>(section.kind) << " " << count;
+            }
         }
     }
 }
@@ -183,11 +191,12 @@ TEST_F(EtrDamage, HostileRowsAreRefused) {
     change(EtrSectionKind::ranks, 72, std::uint64_t{1} << 60U);   // number of ranges
     change(EtrSectionKind::ranks, 84, std::uint32_t{0xffffffff}); // ranks of a range
     change(EtrSectionKind::streams, 64, std::uint32_t{2});        // class of 2 classes
-    change(EtrSectionKind::streams, 76, std::uint32_t{9});        // stream kind
-    change(EtrSectionKind::streams, 80, std::uint64_t{1} << 33U); // events that the file does not hold
+    change(EtrSectionKind::streams, 76, std::uint32_t{10});       // stream kind
+    change(EtrSectionKind::streams, 96, std::uint64_t{1} << 33U); // events that the file does not hold
     change(EtrSectionKind::labels, 68, std::uint32_t{200});       // phase
     change(EtrSectionKind::comm_ops, 64, std::uint8_t{50});       // collective
     change(EtrSectionKind::flows, 64, std::uint64_t{9} << 32U);   // stream of 5
+    change(EtrSectionKind::flows, 80, std::uint32_t{9});          // flow kind
     change(EtrSectionKind::counters, 64, std::uint32_t{2});       // class of 2
     change(EtrSectionKind::samples, 128, 1.0 / 0.0);              // a value
     change(EtrSectionKind::samples, 8, std::uint32_t{1});         // counter of 1
@@ -197,6 +206,46 @@ TEST_F(EtrDamage, HostileRowsAreRefused) {
     change(EtrSectionKind::events, etr::event_layout(1).column[2], std::uint32_t{5000});
     change(EtrSectionKind::events, etr::event_layout(1).column[3], std::uint8_t{99});
     change(EtrSectionKind::events, etr::event_layout(1).column[7], std::uint64_t{3});
+}
+
+// The tables of a recorded rank: one communicator and comm op, one launch, two copies, three syncs.
+TEST_F(EtrDamage, HostileRowsOfRecordedTablesAreRefused) {
+    const Bytes good = file_of(test::recorded_trace());
+    const auto change = [&](EtrSectionKind kind, std::uint64_t at, auto value) {
+        Bytes bytes = good;
+        put(bytes, payload(kind) + at, value);
+        reseal(bytes);
+        EXPECT_TRUE(refused(bytes, path_)) << static_cast<int>(kind) << " at " << at;
+    };
+    change(EtrSectionKind::communicators, 64, std::uint32_t{5000});      // name
+    change(EtrSectionKind::communicators, 68, std::uint32_t{5000});      // description
+    change(EtrSectionKind::communicators, 72, std::uint64_t{2});         // ranges that are not there
+    change(EtrSectionKind::communicators, 84, std::uint32_t{0});         // ranks of the range
+    change(EtrSectionKind::communicators, 88, std::uint32_t{1U << 31U}); // its stride
+    change(EtrSectionKind::comm_ops, 92, std::uint32_t{1});              // communicator of 1
+    change(EtrSectionKind::comm_ops, 120, std::uint32_t{4});             // direction
+    change(EtrSectionKind::comm_ops, 120, std::uint32_t{257});           // no direction of one byte
+    change(EtrSectionKind::copies, 64, std::uint32_t{7});                // kind
+    change(EtrSectionKind::syncs, 64, std::uint32_t{5});                 // kind
+    const auto& events = *std::find_if(sections_.begin(), sections_.end(), [](const EtrSection& section) {
+        return section.kind == EtrSectionKind::events && section.room.row == 2; // stream 7
+    });
+    const etr::EventLayout layout = etr::event_layout(events.room.count);
+    const std::uint64_t body = events.offset + etr::kSectionHeaderBytes - payload(EtrSectionKind::events);
+    change(EtrSectionKind::events, body + layout.column[5], std::uint32_t{1});     // launch of 1
+    change(EtrSectionKind::events, body + layout.column[10], std::uint32_t{5000}); // args
+    change(EtrSectionKind::events, body + layout.column[3], EventKind::python);    // has no table
+}
+
+TEST_F(EtrDamage, AnOlderVersionIsNamed) {
+    Bytes bytes = file_of(test::small_trace());
+    put(bytes, 8, std::uint32_t{1});
+    test::write_bytes(path_, bytes);
+    EXPECT_THAT(
+        refusal([&] { read_etr(path_); }),
+        testing::AllOf(testing::HasSubstr("older echosim"), testing::HasSubstr("simulate or import again")));
+    put(bytes, 8, std::uint32_t{3});
+    EXPECT_TRUE(refused(bytes, path_));
 }
 
 TEST_F(EtrDamage, HostileIndexIsRefused) {
@@ -225,7 +274,7 @@ TEST_F(EtrDamage, HostileIndexIsRefused) {
 // Random bytes of payloads changed under right checksums: refused, or a trace that keeps all rules.
 TEST_F(EtrDamage, RandomContentsNeverBreakTheReader) {
     for (const EtrCodec codec : {EtrCodec::raw, EtrCodec::zstd}) {
-        const Bytes good = file_of(test::small_trace(), codec);
+        const Bytes good = file_of(test::recorded_trace(), codec);
         std::mt19937 engine(2);
         int refusals = 0;
         for (int i = 0; i < 400; ++i) {

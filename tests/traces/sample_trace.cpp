@@ -39,6 +39,32 @@ class Dice {
     std::mt19937 engine_;
 };
 
+std::vector<RankRange> random_ranks(Dice& dice) {
+    const std::uint32_t base = dice.below(1000);
+    return dice.one_in(3)
+               ? std::vector<RankRange>{}
+               : std::vector<RankRange>{{base, 1 + dice.below(8), 1 + dice.below(4)}, {base + 100, 1, 1}};
+}
+
+CommOp random_comm_op(TraceBuilder& builder, Dice& dice) {
+    CommOp op = all_reduce(builder);
+    op.kind = static_cast<CollectiveKind>(dice.below(9));
+    op.dtype = static_cast<DType>(dice.below(9));
+    op.algorithm = dice.one_in(3) ? kNoAlgorithm : static_cast<Algorithm>(dice.below(8));
+    op.protocol = dice.one_in(3) ? kNoProtocol : static_cast<Protocol>(dice.below(3));
+    op.channels = dice.below(3);
+    op.bytes = dice.wide();
+    op.group = dice.one_in(3) ? kNoName : op.group;
+    op.peer = static_cast<int>(dice.below(100)) - 1;
+    op.sequence = dice.wide();
+    op.communicator =
+        dice.one_in(3) ? kNoRow : builder.add_communicator({builder.name("0"), kNoName, random_ranks(dice)});
+    op.direction = static_cast<Direction>(dice.below(4));
+    op.in_elements = dice.one_in(3) ? 0 : dice.wide();
+    op.out_elements = dice.one_in(3) ? 0 : dice.wide();
+    return op;
+}
+
 void add_tables(TraceBuilder& builder, Dice& dice, std::uint32_t labels, std::uint32_t ops) {
     for (std::uint32_t i = 0; i < labels; ++i) {
         builder.add_label(
@@ -47,27 +73,57 @@ void add_tables(TraceBuilder& builder, Dice& dice, std::uint32_t labels, std::ui
              dice.one_in(2) ? kNoName : builder.name("module " + std::to_string(dice.below(5)))});
     }
     for (std::uint32_t i = 0; i < ops; ++i) {
-        CommOp op = all_reduce(builder);
-        op.kind = static_cast<CollectiveKind>(dice.below(9));
-        op.algorithm = dice.one_in(3) ? kNoAlgorithm : static_cast<Algorithm>(dice.below(8));
-        op.protocol = dice.one_in(3) ? kNoProtocol : static_cast<Protocol>(dice.below(3));
-        op.bytes = dice.wide();
-        op.peer = static_cast<int>(dice.below(100)) - 1;
-        op.sequence = dice.wide();
-        builder.add_comm_op(op);
+        builder.add_comm_op(random_comm_op(builder, dice));
     }
+}
+
+std::uint32_t random_ext(TraceBuilder& builder, Dice& dice, EventKind kind, std::uint32_t ops) {
+    if (dice.one_in(4)) {
+        return kNoRow;
+    }
+    switch (kind) {
+    case EventKind::comm:
+        return ops == 0 ? kNoRow : dice.below(ops);
+    case EventKind::kernel:
+        return builder.add_launch(
+            {{1 + dice.below(4), 1, 1}, {32, 1 + dice.below(4), 1}, dice.below(256), 48});
+    case EventKind::memcpy:
+    case EventKind::memset:
+        return builder.add_copy({static_cast<CopyKind>(dice.below(7)), dice.wide()});
+    case EventKind::api:
+    case EventKind::sync:
+        return builder.add_sync({static_cast<SyncKind>(dice.below(5)), static_cast<int>(dice.below(9)) - 1,
+                                 dice.one_in(2) ? 0 : dice.wide(), dice.below(9)});
+    case EventKind::instant:
+    case EventKind::other:
+        return builder.name(dice.one_in(2) ? "overhead" : "kernel").value;
+    default:
+        return kNoRow;
+    }
+}
+
+NameId random_args(TraceBuilder& builder, Dice& dice) {
+    const char* texts[] = {R"({"context":7,"Input Dims":[[2,3],[]]})",
+                           R"({})",
+                           R"({"queued":0,"q\"uote":"\u20ac"})",
+                           R"({"phase":1,"bytes":[1]})",
+                           R"({ "spaced" : 1 })",
+                           "no object"};
+    return dice.one_in(2) ? kNoName : builder.name(texts[dice.below(6)]);
 }
 
 Event random_event(TraceBuilder& builder, Dice& dice, std::uint32_t labels, std::uint32_t ops) {
     Event event;
     event.start = static_cast<TimeNs>(dice.below(1'000'000)) - 1000;
-    event.duration = dice.below(5000);
+    event.duration = dice.one_in(10) ? 0 : dice.below(5000);
     event.name = dice.one_in(50) ? kNoName : builder.name("kernel " + std::to_string(dice.below(30)));
-    event.kind = static_cast<EventKind>(dice.below(7));
+    event.kind = static_cast<EventKind>(dice.below(12));
     event.label = labels == 0 || dice.one_in(4) ? kNoRow : dice.below(labels);
-    event.ext = event.kind != EventKind::comm || ops == 0 || dice.one_in(4) ? kNoRow : dice.below(ops);
-    event.alone = dice.below(5000);
+    event.ext = random_ext(builder, dice, event.kind, ops);
+    event.alone = dice.one_in(3) ? 0 : dice.below(5000);
     event.provenance = static_cast<Provenance>(dice.below(4));
+    event.correlation = dice.one_in(2) ? 0 : dice.below(1'000'000);
+    event.args = random_args(builder, dice);
     return event;
 }
 
@@ -118,6 +174,7 @@ Trace random_trace(unsigned seed) {
     TraceBuilder builder;
     builder.set_meta(R"({"seed":)" + std::to_string(seed) + "}");
     builder.set_t0(static_cast<TimeNs>(dice.below(1000)));
+    builder.set_timed(!dice.one_in(4));
     const std::uint32_t classes = 1 + dice.below(4);
     const std::uint32_t labels = dice.below(40);
     const std::uint32_t ops = dice.below(40);
@@ -129,7 +186,11 @@ Trace random_trace(unsigned seed) {
         builder.add_class("class " + std::to_string(i), static_cast<int>(i) - 1,
                           {base, base + 8, base + 16, base + 17});
         for (std::uint32_t j = dice.below(4); j > 0; --j, ++streams) {
-            builder.add_stream(i, static_cast<StreamKind>(dice.below(9)), "stream " + std::to_string(j));
+            builder.add_stream(i, static_cast<StreamKind>(dice.below(10)), "stream " + std::to_string(j));
+            if (dice.one_in(2)) {
+                builder.set_origin(streams, static_cast<int>(dice.below(3)) - 1,
+                                   static_cast<int>(dice.below(3)) + 6);
+            }
         }
         const auto counter = builder.add_counter(i, "memory", dice.one_in(2) ? "bytes" : "GiB");
         for (std::uint32_t j = 0; j < dice.below(100); ++j) {
@@ -143,7 +204,7 @@ Trace random_trace(unsigned seed) {
                                  : events[dice.below(static_cast<std::uint32_t>(events.size()))];
         events.push_back(builder.add_event(dice.below(streams), event));
         if (i > 0 && dice.one_in(5)) {
-            builder.add_flow(events[dice.below(i)], events[i], static_cast<FlowKind>(dice.below(2)));
+            builder.add_flow(events[dice.below(i)], events[i], static_cast<FlowKind>(dice.below(9)));
         }
     }
     return builder.finish();

@@ -13,6 +13,10 @@ namespace echosim::test {
 // compute and a p2p stream; every field of every table is used once or more.
 Trace small_trace();
 
+// One rank as an importer leaves it: two threads and four CUDA streams of GPU 1, each kind of event once or
+// more, every field and every table in use.
+Trace recorded_trace();
+
 // A valid trace whose sizes and values all come from `seed`.
 Trace random_trace(unsigned seed);
 
