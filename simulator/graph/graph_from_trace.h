@@ -11,17 +11,40 @@
 #include <vector>
 
 // The execution graph of a recorded step: what the engine needs to run it again, with the recorded times or
-// others.
+// others. From the recording it takes durations, the delays of the host, and what waited for what; no start
+// of a device op.
 //
-// Host: the calls of all threads that launched, recorded events or waited, in order of their start, are one
-// program; the time between two calls is a host op (work of the CPU), the call itself the launch cost. A call
-// that waited for the device is a host op that depends on what it waited for. Device: each CUDA stream runs
-// its ops in order of launch. A stream that waited for a CUDA event depends on the op that was the tail of
-// the recording stream at the moment of the record. Collectives are matched across ranks (traces/align.h);
-// their time alone is that of the member that came last.
-//
-// What the recording does not say (which event a wait means, who launched a kernel) is inferred from the
-// times where they allow one answer, and always told in `notes`.
+// Host. The calls of all threads, in order of their start, are one program.
+//   - The time between two calls of a thread is work of the CPU, the call itself the launch cost. Calls that
+//     neither launch nor wait (polling with cudaEventQuery, too) are work of the CPU.
+//   - Threads run side by side, each with a clock of its own, except those that take turns with the busiest
+//     one (autograd's: few bursts for their number of calls, none at the time of one of its calls): they
+//     share its clock, so that what one waits for delays the other.
+//   - A call that waited is a host op behind the ops that it waited for; what is left of it after they ended
+//     is work of the CPU. These are the tails, at the moment of the call, of the stream (of all streams), or
+//     what the event stands behind; for a copy to the host the copy. If the stream is not recorded: that of
+//     the thread's last launch if its tail ended before the call did, else, of a call of 20 us and more, the
+//     op that ended last, within 10 us before its return. Any other call of 20 us and more that returned
+//     within 10 us after the device became idle waited for the device (cudaFree: whenever it returned); a
+//     launch that took so long behind 256 ops and more waited for the op that ended then (full queue).
+// Device.
+//   - A stream runs its ops in order of launch; several ops of one launch (a CUDA graph) in recorded order.
+//     An op is launched at the end of its call, or earlier where it started earlier; from there to the start
+//     on an idle stream it takes the rank's median of that time (launch latency). Between ops of a busy
+//     stream: the rank's mean gap, of kernels, kernels of one launch, and copies.
+//   - Two ops of a stream that overlap (programmatic dependent launch) overlap again by the same time.
+//   - A stream that waited for a CUDA event depends on the tail of the recording stream at the moment of the
+//     record. Where the event is not recorded, n waits before a launch mean up to n of the streams lately in
+//     use, those first whose last op ended last before the launched op began.
+//   - An op that started more than 4 us after all that (a stream of its own priority, an implicit barrier of
+//     the default stream) depends on the op of another stream that ended last, within 10 us before it.
+//   - An op without a call in the file is launched when the op before it on its stream has ended, after the
+//     recorded time between them, as a delay of the host; if an op of another stream ended within 10 us
+//     before it, after that one. The first one: at its recorded start.
+//   - No dependency is used that the times contradict (by more than 2 us).
+// Between ranks. Matched collectives and transfers (traces/align.h) start when the last member comes and end
+// together; their time alone is the shortest of their members' durations, that of the member that came last.
+// Where peers are missing the recorded duration stands, with the wait for them inside.
 namespace echosim {
 
 struct RecordedStep {
@@ -29,9 +52,11 @@ struct RecordedStep {
     std::vector<AnnotatedGraph> annotated; // of graphs, with the recorded times (provenance measured)
     Placement placement;                   // one cost class a rank
     std::vector<std::uint32_t> classes;    // simulated rank -> class of the trace
-    std::vector<std::vector<std::uint64_t>>
-        event_of;                 // simulated rank -> op in program order -> event, or kNoEvent
-    std::vector<TimeNs> begin_ns; // simulated rank -> recorded time of the program's begin
+    // simulated rank -> instance of the program -> op of its block -> event of the trace, kNoEvent: host
+    std::vector<std::vector<std::vector<std::uint64_t>>> event_of;
+    TimeNs zero_ns = 0;           // recorded time at which the engine's clock is zero
+    std::vector<TimeNs> begin_ns; // simulated rank -> start of the first op or call
+    std::vector<TimeNs> end_ns;   // simulated rank -> end of the last op or call
     std::vector<std::string> notes;
 };
 
