@@ -5,9 +5,10 @@
 #include <string>
 #include <string_view>
 
-// Workload descriptions of other simulators as text: SimAI and ASTRA-sim 1 layer tables (.txt), AICB operation
-// lists (.csv). Each becomes the graph of one representative rank (AICB: of each pipeline stage), without
-// starts (Trace::timed false), with the durations that the file gives. docs/formats.md has the columns.
+// Workload descriptions of other simulators as text: SimAI and ASTRA-sim 1 layer tables (.txt), AICB
+// operation lists (.csv). Each becomes the graph of one representative rank (AICB: of each pipeline stage),
+// without starts (Trace::timed false), with the durations that the file gives. docs/formats.md has the
+// columns.
 namespace echosim {
 
 Imported read_workload_text(const std::string& path);
