@@ -19,6 +19,9 @@ constexpr const char* kTables = "table";
 bool is_steps(const ValidationReport& report) {
     return report.kind == "steps";
 }
+bool is_replay(const ValidationReport& report) {
+    return report.kind == "replay";
+}
 
 Json number(const std::optional<double>& value) {
     return value ? Json(*value) : Json(nullptr);
@@ -143,6 +146,8 @@ double share_at(std::vector<double> sorted, double share) {
 std::vector<std::string> groups_of_report(const ValidationReport& report) {
     if (is_steps(report))
         return {"confidence", "gpu", "source", "software", "tp", "pp", "recompute", "precision", "gpus"};
+    if (is_replay(report))
+        return {"constants", "apart"};
     return {"scope", "apart", "link",           "gpu",    "collective", "gpus",
             "nodes", "size",  "dgx-class size", "choice", kTables};
 }
@@ -150,7 +155,7 @@ std::vector<std::string> groups_of_report(const ValidationReport& report) {
 Json report_to_json(const ValidationReport& report) {
     Json json = {{"schema", "echosim.validate/1"}, {"kind", report.kind}};
     if (!is_steps(report))
-        json["unit"] = "us";
+        json["unit"] = is_replay(report) ? "s" : "us";
     json["rows"] = Json::array();
     for (const ValidationRow& row : report.rows) {
         json["rows"].push_back({{"id", row.id},
