@@ -22,6 +22,7 @@ std::vector<recorded::RecordedRank> collect_ranks(const Trace& trace) {
             recorded::find_blocking(trace, rank);
             recorded::measure_times(rank);
             recorded::find_edges(trace, rank);
+            recorded::measure_gaps(rank);
             recorded::find_awaited(trace, rank);
             ranks.push_back(std::move(rank));
         }

@@ -14,7 +14,9 @@ constexpr std::uint32_t kEndsBefore = 64; // ops that ended before a late one, l
 class EdgeFinder {
   public:
     EdgeFinder(const Trace& trace, RecordedRank& rank)
-        : trace_(trace), rank_(rank), waits_(rank.ops.size(), 0) {}
+        : trace_(trace), rank_(rank), waits_(rank.ops.size(), 0) {
+        rank_.busy_until.assign(rank.streams.size(), kNever);
+    }
     void find() {
         find_waits();
         infer();
@@ -38,6 +40,7 @@ class EdgeFinder {
     void measure_waits();
     void infer_waits(std::uint32_t to, TimeNs& start);
     void infer_late(std::uint32_t to, TimeNs start);
+    bool is_hidden_work(const RecordedOp& op, TimeNs start) const;
 
     const Trace& trace_;
     RecordedRank& rank_;
@@ -179,9 +182,28 @@ void EdgeFinder::infer_late(std::uint32_t to, TimeNs start) {
         }
     }
     if (op.call == kNothing)
-        return; // its launch is not recorded: the time before it is a delay of the host
+        return; // its launch is not recorded: the time before it is kept
+    if (op.before == kNothing && is_hidden_work(op, start)) {
+        ++rank_.counts.hidden;
+        rank_.busy_until[op.stream] = op.start;
+        return;
+    }
     ++rank_.counts.unexplained;
     rank_.counts.unexplained_ns += op.start - start;
+}
+
+// The first op of a stream waited while next to nothing ran: for work that began before the recording.
+bool EdgeFinder::is_hidden_work(const RecordedOp& op, TimeNs start) const {
+    constexpr std::size_t kFew = 64;
+    const auto end_of = [&](std::uint32_t i) { return rank_.ops[i].end; };
+    const auto from = std::ranges::upper_bound(by_end_, start, {}, end_of);
+    const auto to = std::ranges::upper_bound(by_end_, op.start, {}, end_of);
+    if (static_cast<std::size_t>(to - from) > kFew)
+        return false;
+    TimeNs busy = 0;
+    for (auto it = from; it != to; ++it)
+        busy += rank_.ops[*it].end - std::max(start, rank_.ops[*it].start);
+    return busy * 10 <= op.start - start;
 }
 
 // Of the edges that held an op back.

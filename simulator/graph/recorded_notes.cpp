@@ -20,11 +20,11 @@ class Notes {
 };
 
 void add_host(const Counts& c, Notes& notes) {
-    notes.add(
-        c.unlaunched,
-        "device op has no call in the file: launched as recorded, the time before it is a delay of the host",
-        "device ops have no call in the file: launched as recorded, the time before them is a delay of the "
-        "host");
+    notes.add(c.unlaunched,
+              "device op has no call in the file: it follows the op before it on its stream after the "
+              "recorded time",
+              "device ops have no call in the file: they follow the op before them on their stream after the "
+              "recorded time");
     notes.add(c.shared_clocks, "thread takes turns with the busiest one and shares its clock",
               "threads take turns with the busiest one of their rank and share its clock");
     notes.add(c.own_clocks, "thread runs side by side with the busiest one, with a clock of its own",
@@ -50,6 +50,10 @@ void add_device(const Counts& c, Notes& notes) {
               "dependencies inferred: ops started late, right after an op of another stream ended");
     notes.add(c.contradicted, "recorded dependency is contradicted by the times and not used",
               "recorded dependencies are contradicted by the times and not used");
+    notes.add(c.hidden,
+              "stream was busy with work of before the recording until its first op: it is so in the replay",
+              "streams were busy with work of before the recording until their first op: they are so in the "
+              "replay");
     if (c.unexplained > 0)
         notes.add(fmt::format("{} started later than everything known allows, by {:.1f} us together: "
                               "the replay starts {} earlier",

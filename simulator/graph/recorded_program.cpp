@@ -28,7 +28,7 @@ class Writer {
   public:
     Writer(const Trace& trace, const RecordedRank& rank, const RecordedGroups& groups, std::uint32_t index,
            TimeNs zero)
-        : trace_(trace), rank_(rank), groups_(groups), index_(index),
+        : trace_(trace), rank_(rank), groups_(groups), index_(index), zero_(zero),
           last_(rank.clocks + rank.streams.size(), zero), longest_(rank.streams.size(), kNothing) {}
     Program write();
 
@@ -38,11 +38,12 @@ class Writer {
     void call_begins(const RecordedCall& call);
     void call_ends(const RecordedCall& call);
     void unlaunched(std::uint32_t index);
+    void occupy_streams();
     void delay(std::uint32_t clock, TimeNs until);
     void host(std::uint32_t clock, TimeNs time, std::span<const std::uint32_t> awaited, NameId name);
     void device(std::uint32_t index, std::uint32_t clock, TimeNs launch_cost);
     void add_deps(std::uint32_t index, Op& op);
-    TimeNs gap_before(const RecordedOp& op) const;
+    TimeNs gap_before(std::uint32_t op) const;
     TimeNs last_end(std::span<const std::uint32_t> awaited) const;
     std::uint32_t work_of(const RecordedOp& op, std::uint32_t index);
     void append(const Op& op, const OpCost& cost, std::uint64_t event);
@@ -56,6 +57,7 @@ class Writer {
     const RecordedRank& rank_;
     const RecordedGroups& groups_;
     std::uint32_t index_;
+    TimeNs zero_;
     std::vector<TimeNs> last_;           // clock -> recorded time up to which its program is written
     std::vector<std::uint32_t> longest_; // stream -> op that ended last so far
     std::vector<std::uint32_t> names_;   // name of the trace -> of the graph
@@ -114,13 +116,17 @@ NameId Writer::name(NameId of_trace) {
     return NameId{known};
 }
 
-// To the op before it on its stream: the rank's mean, or the recorded overlap.
-TimeNs Writer::gap_before(const RecordedOp& op) const {
-    const TimeNs mean = rank_.gaps[static_cast<std::size_t>(op.gap)];
-    if (op.before == kNothing || op.start >= rank_.ops[op.before].end)
+// To the op before it on its stream: the rank's mean, or the recorded overlap. Before an op without a call
+// that nothing else held back all of the recorded time.
+TimeNs Writer::gap_before(std::uint32_t index) const {
+    const RecordedOp& op = rank_.ops[index];
+    const TimeNs mean = op.gap;
+    if (op.before == kNothing)
         return mean;
     const RecordedOp& before = rank_.ops[op.before];
-    return std::max(op.start, before.start) - before.end;
+    const TimeNs recorded = std::max(op.start, before.start) - before.end;
+    const bool free = op.call == kNothing && rank_.edges_into(index).empty() && recorded > mean + kRounding;
+    return recorded < 0 || free ? recorded : mean;
 }
 
 void Writer::add_deps(std::uint32_t index, Op& op) {
@@ -168,8 +174,7 @@ void Writer::device(std::uint32_t index, std::uint32_t clock, TimeNs launch_cost
     OpCost cost;
     cost.alone_ns = groups_.alone[index_][index];
     cost.host_ns = static_cast<std::uint32_t>(std::clamp<TimeNs>(launch_cost, 0, kMostHost));
-    cost.gap_ns = static_cast<std::int32_t>(
-        std::clamp(gap_before(recorded) - out_.annotated.kernel_gap_ns, -kMostGap, kMostGap));
+    cost.gap_ns = static_cast<std::int32_t>(std::clamp(gap_before(index), -kMostGap, kMostGap));
     cost.provenance = Provenance::measured;
     if (recorded.kind == EventKind::comm) {
         op.kind = OpKind::collective;
@@ -218,15 +223,27 @@ void Writer::call_ends(const RecordedCall& call) {
 void Writer::unlaunched(std::uint32_t index) {
     const RecordedOp& op = rank_.ops[index];
     const std::uint32_t clock = rank_.clocks + op.stream;
-    const TimeNs arrival = op.start - rank_.latency;
-    if (op.before == kNothing) {
-        delay(clock, arrival);
-    } else if (op.enqueued == op.start && rank_.edges_into(index).empty()) {
-        const TimeNs end = rank_.ops[op.before].end;
-        if (op.start > end + gap_before(op) + kRounding)
-            host(clock, std::max<TimeNs>(0, arrival - end), {&op.before, 1}, cpu_);
-    }
+    if (op.before == kNothing)
+        delay(clock, op.start - rank_.latency);
     device(index, clock, 0);
+}
+
+// Streams that began the recording with work that it does not hold are occupied so long.
+void Writer::occupy_streams() {
+    for (std::uint32_t stream = 0; stream < rank_.streams.size(); ++stream) {
+        if (rank_.busy_until[stream] == kNever)
+            continue;
+        Op op;
+        op.name = out_.graph->names.intern("work of before the recording");
+        op.stream = static_cast<std::uint16_t>(stream);
+        op.launch = Launch::none;
+        OpCost cost;
+        const std::uint32_t first = rank_.stream_ops[stream].front();
+        cost.alone_ns =
+            std::max<TimeNs>(0, rank_.busy_until[stream] - gap_before(first) - zero_ - rank_.latency);
+        cost.provenance = Provenance::measured;
+        append(op, cost, kNoEvent);
+    }
 }
 
 std::vector<Item> Writer::order() const {
@@ -282,13 +299,13 @@ void Writer::begin() {
     names_.assign(trace_.strings.size(), kNothing);
     cpu_ = graph.names.intern("cpu");
     out_.annotated.graph = &graph;
-    out_.annotated.kernel_gap_ns = rank_.gaps.front();
     out_.annotated.event_wait_ns = rank_.event_wait;
     out_.annotated.launch_latency_ns = rank_.latency;
 }
 
 Program Writer::write() {
     begin();
+    occupy_streams();
     for (const Item& item : order())
         switch (item.kind) {
         case Item::Kind::op:

@@ -87,7 +87,7 @@ void Collector::read_device(std::uint32_t local) {
         op.name = NameId{events.name[i]};
         op.kind = events.kind[i];
         if (op.kind == EventKind::memcpy || op.kind == EventKind::memset)
-            op.gap = Gap::copy;
+            op.kind_of_gap = Gap::copy;
         rank_.counts.comm += op.kind == EventKind::comm ? 1 : 0;
         if (events.correlation[i] != 0)
             numbered_.push_back({events.correlation[i], static_cast<std::uint32_t>(rank_.ops.size())});
@@ -200,8 +200,8 @@ void Collector::order_ops() {
             rank_.calls[op.call].first_op = i;
     }
     for (RecordedOp& op : rank_.ops)
-        if (op.gap == Gap::kernel && op.call != kNothing && rank_.calls[op.call].ops > 1)
-            op.gap = Gap::in_graph;
+        if (op.kind_of_gap == Gap::kernel && op.call != kNothing && rank_.calls[op.call].ops > 1)
+            op.kind_of_gap = Gap::in_graph;
 }
 
 // Threads that take turns with the busiest one share its clock: few bursts for their number of calls, and
@@ -253,6 +253,7 @@ void Counts::add(const Counts& other) {
     contradicted += other.contradicted;
     wait_edges += other.wait_edges;
     late_edges += other.late_edges;
+    hidden += other.hidden;
     unexplained += other.unexplained;
     unexplained_ns += other.unexplained_ns;
     unknown_syncs += other.unknown_syncs;

@@ -3,8 +3,8 @@
 #include "simulator/core/units.h"
 #include "traces/trace.h"
 
-#include <array>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -15,10 +15,11 @@
 namespace echosim::recorded {
 
 inline constexpr std::uint32_t kNothing = 0xFFFFFFFF;
+inline constexpr TimeNs kNever = std::numeric_limits<TimeNs>::min();
 inline constexpr TimeNs kRounding = 2'000; // ends and starts of traces in whole microseconds disagree by this
 inline constexpr TimeNs kLate = 4'000;     // an op that starts later than this after all it is known to wait
                                            // for waited for something else
-inline constexpr TimeNs kHandover = 10'000;   // at most this between the end of an op and what waited for it
+inline constexpr TimeNs kHandover = 30'000;   // at most this between the end of an op and what waited for it
 inline constexpr TimeNs kLongCall = 20'000;   // a call that takes longer may have waited for the device
 inline constexpr TimeNs kLongestGap = 20'000; // between two ops of a busy stream; more is a wait
 
@@ -36,7 +37,8 @@ struct RecordedOp {
     std::uint32_t first_edge = 0;    // edges into it: [first_edge, first_edge of the next op)
     NameId name = kNoName;
     EventKind kind = EventKind::kernel;
-    Gap gap = Gap::kernel;
+    Gap kind_of_gap = Gap::kernel;
+    TimeNs gap = 0; // to the op before it on a busy stream
 };
 
 enum class CallKind : std::uint8_t { launch, record, wait, sync, other };
@@ -70,6 +72,7 @@ struct Counts {
     std::uint64_t contradicted = 0; // recorded edges, or syncs, that the times contradict
     std::uint64_t wait_edges = 0;   // of waits whose event is not recorded
     std::uint64_t late_edges = 0;   // of ops that started late, right after another op
+    std::uint64_t hidden = 0;       // streams that were busy with work of before the recording
     std::uint64_t unexplained = 0;  // ops that started late, and nothing says why
     TimeNs unexplained_ns = 0;
     std::uint64_t unknown_syncs = 0;  // syncs whose stream is not recorded
@@ -96,8 +99,8 @@ struct RecordedRank {
     std::vector<std::uint32_t> awaited; // ops, see RecordedCall
     TimeNs launch = 0;                  // duration of a launch: median
     TimeNs latency = 0;                 // end of a launch to the start on an idle stream: median
+    std::vector<TimeNs> busy_until;     // stream -> end of unrecorded work before its first op, 0: none
     TimeNs event_wait = 0;              // end of an op to the start of one that waited for it: median
-    std::array<TimeNs, kGaps> gaps{};   // mean between ops of a busy stream
     Counts counts;
 
     // The stream of a CUDA stream's number. Devices of one process number their streams alike: that of the
@@ -112,8 +115,9 @@ struct RecordedRank {
 
 // recorded_rank.cpp: ops in order of enqueue, calls by start, clocks of the threads.
 RecordedRank collect_rank(const Trace& trace, std::uint32_t rank_class);
-// recorded_times.cpp: latency and gaps.
+// recorded_times.cpp: latency and gaps, the latter again once the edges are known.
 void measure_times(RecordedRank& rank);
+void measure_gaps(RecordedRank& rank);
 // When the op, or the call's first op, reached the queue of the device: at the end of its call, or within it
 // where it started earlier or the call returned after it.
 TimeNs submitted(const RecordedRank& rank, const RecordedCall& call);

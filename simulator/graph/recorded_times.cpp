@@ -2,6 +2,8 @@
 #include "simulator/graph/recorded_rank.h"
 
 #include <algorithm>
+#include <array>
+#include <unordered_map>
 
 namespace echosim::recorded {
 namespace {
@@ -37,28 +39,56 @@ TimeNs measure_launch(const RecordedRank& rank) {
     return median(values);
 }
 
+struct Mean {
+    TimeNs sum = 0, count = 0;
+    void add(TimeNs value) {
+        sum += value;
+        ++count;
+    }
+    TimeNs value() const { return count == 0 ? 0 : sum / count; }
+};
+
+bool waited_for_stream(const RecordedRank& rank, std::uint32_t index) {
+    const RecordedOp& op = rank.ops[index];
+    const RecordedOp& before = rank.ops[op.before];
+    const TimeNs gap = op.start - before.end;
+    const bool launched = op.call == kNothing || rank.calls[op.call].end + rank.latency <= before.end;
+    if (!launched || gap < 0 || gap > (op.call == kNothing ? kLate : kLongestGap))
+        return false;
+    return std::ranges::none_of(rank.edges_into(index),
+                                [&](const Edge& edge) { return rank.ops[edge.from].end > before.end; });
+}
+
 } // namespace
 
-// Gaps of ops that waited for the op before them: launched before that one ended. The mean, because gaps add
-// up along a busy stream.
 void measure_times(RecordedRank& rank) {
     rank.latency = measure_latency(rank);
     rank.launch = measure_launch(rank);
-    std::array<TimeNs, kGaps> sum{}, count{};
-    for (const RecordedOp& op : rank.ops) {
-        if (op.before == kNothing)
+    measure_gaps(rank);
+    for (const RecordedOp& op : rank.ops)
+        rank.counts.overlaps += op.before != kNothing && op.start < rank.ops[op.before].end ? 1 : 0;
+}
+
+// Of ops that waited for the op before them and for nothing else: launched before that one ended. The mean,
+// because gaps add up along a busy stream; of the ops of one name, or of one kind where there are few.
+void measure_gaps(RecordedRank& rank) {
+    constexpr TimeNs kEnough = 4;
+    std::array<Mean, kGaps> of_kind;
+    std::unordered_map<std::uint32_t, std::array<Mean, kGaps>> of_name;
+    for (std::uint32_t i = 0; i < rank.ops.size(); ++i) {
+        const RecordedOp& op = rank.ops[i];
+        if (op.before == kNothing || !waited_for_stream(rank, i))
             continue;
-        const RecordedOp& before = rank.ops[op.before];
-        const TimeNs gap = op.start - before.end;
-        const bool launched = op.call == kNothing || rank.calls[op.call].end + rank.latency <= before.end;
-        rank.counts.overlaps += gap < 0 ? 1 : 0;
-        if (!launched || gap < 0 || gap > (op.call == kNothing ? kLate : kLongestGap))
-            continue;
-        sum[static_cast<std::size_t>(op.gap)] += gap;
-        ++count[static_cast<std::size_t>(op.gap)];
+        const TimeNs gap = op.start - rank.ops[op.before].end;
+        of_kind[static_cast<std::size_t>(op.kind_of_gap)].add(gap);
+        of_name[op.name.value][static_cast<std::size_t>(op.kind_of_gap)].add(gap);
     }
-    for (std::size_t i = 0; i < kGaps; ++i)
-        rank.gaps[i] = count[i] == 0 ? 0 : sum[i] / count[i];
+    for (RecordedOp& op : rank.ops) {
+        const auto kind = static_cast<std::size_t>(op.kind_of_gap);
+        const auto named = of_name.find(op.name.value);
+        const bool enough = named != of_name.end() && named->second[kind].count >= kEnough;
+        op.gap = (enough ? named->second[kind] : of_kind[kind]).value();
+    }
 }
 
 void find_blocking(const Trace& trace, RecordedRank& rank) {
@@ -85,7 +115,7 @@ TimeNs submitted(const RecordedRank& rank, const RecordedCall& call) {
 TimeNs earliest_start(const RecordedRank& rank, const RecordedOp& op) {
     TimeNs start = op.call == kNothing ? op.enqueued : submitted(rank, rank.calls[op.call]) + rank.latency;
     if (op.before != kNothing)
-        start = std::max(start, rank.ops[op.before].end + rank.gaps[static_cast<std::size_t>(op.gap)]);
+        start = std::max(start, rank.ops[op.before].end + op.gap);
     return start;
 }
 
