@@ -6,6 +6,8 @@
 namespace echosim {
 namespace {
 
+constexpr std::string_view kCompute = "compute";
+
 StreamKind kind_of_group(std::string_view group) {
     if (group == "tp" || group == "tp_ep")
         return StreamKind::tp_comm;
@@ -24,16 +26,17 @@ WorkloadGraph::WorkloadGraph(TraceBuilder& builder, std::string_view name, int s
                              const std::vector<int>& ranks)
     : builder_(builder),
       rank_class_(builder.add_class(ranks.empty() ? std::string(name) : fmt::format("rank {}", ranks.front()),
-                                    stage, ranks)),
-      compute_stream_(builder.add_stream(rank_class_, StreamKind::compute, "compute")) {}
+                                    stage, ranks)) {}
 
-std::uint32_t WorkloadGraph::stream_of_group(std::string_view group) {
-    const auto found = group_streams_.find(group);
-    if (found != group_streams_.end())
+std::uint32_t WorkloadGraph::stream_for(std::string_view work) {
+    const auto found = streams_.find(work);
+    if (found != streams_.end())
         return found->second;
     const std::uint32_t stream =
-        builder_.add_stream(rank_class_, kind_of_group(group), fmt::format("{} communication", group));
-    group_streams_.emplace(group, stream);
+        work == kCompute
+            ? builder_.add_stream(rank_class_, StreamKind::compute, kCompute)
+            : builder_.add_stream(rank_class_, kind_of_group(work), fmt::format("{} communication", work));
+    streams_.emplace(work, stream);
     return stream;
 }
 
@@ -49,9 +52,9 @@ std::uint64_t WorkloadGraph::add(std::uint32_t stream, Event event, FlowKind flo
 
 std::uint64_t WorkloadGraph::compute(std::string_view name, TimeNs duration) {
     ++kernels_;
-    const std::uint64_t ref =
-        add(compute_stream_, {.duration = duration, .name = builder_.name(name), .kind = EventKind::kernel},
-            FlowKind::control);
+    const std::uint64_t ref = add(
+        stream_for(kCompute), {.duration = duration, .name = builder_.name(name), .kind = EventKind::kernel},
+        FlowKind::control);
     after_ = {ref};
     return ref;
 }
@@ -61,7 +64,7 @@ std::uint64_t WorkloadGraph::communicate(const DescribedComm& comm, bool blockin
     CommOp op = comm.op;
     op.group = builder_.name(comm.group);
     op.sequence = sequences_[std::string(comm.group)]++;
-    const std::uint64_t ref = add(stream_of_group(comm.group),
+    const std::uint64_t ref = add(stream_for(comm.group),
                                   {.duration = comm.duration,
                                    .name = builder_.name(comm.name),
                                    .kind = EventKind::comm,
@@ -74,7 +77,7 @@ std::uint64_t WorkloadGraph::communicate(const DescribedComm& comm, bool blockin
 
 std::uint64_t WorkloadGraph::mark(std::string_view name, std::string_view category) {
     const std::uint64_t ref =
-        add(compute_stream_,
+        add(stream_for(kCompute),
             {.name = builder_.name(name), .kind = EventKind::instant, .ext = builder_.name(category).value},
             FlowKind::control);
     after_ = {ref};

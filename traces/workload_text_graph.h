@@ -41,13 +41,12 @@ class WorkloadGraph {
     std::uint64_t kernels() const { return kernels_; }
 
   private:
-    std::uint32_t stream_of_group(std::string_view group);
+    std::uint32_t stream_for(std::string_view work); // "compute" or a group
     std::uint64_t add(std::uint32_t stream, Event event, FlowKind flow);
 
     TraceBuilder& builder_;
     std::uint32_t rank_class_;
-    std::uint32_t compute_stream_;
-    std::map<std::string, std::uint32_t, std::less<>> group_streams_;
+    std::map<std::string, std::uint32_t, std::less<>> streams_;   // "compute" and the groups
     std::map<std::string, std::uint64_t, std::less<>> sequences_; // calls of each group
     std::vector<std::uint64_t> after_;                            // what the next event follows
     std::uint32_t label_ = kNoRow;
