@@ -5,9 +5,7 @@
 #include <fmt/format.h>
 
 namespace echosim {
-namespace {
 
-// Length of the well-formed UTF-8 sequence at the front of `text` (Unicode 15, table 3-7); 0: there is none.
 std::size_t utf8_length(std::string_view text) {
     const auto byte = [&](std::size_t i) {
         return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U;
@@ -33,6 +31,8 @@ std::size_t utf8_length(std::string_view text) {
     }
     return 0;
 }
+
+namespace {
 
 void append_ascii(std::string& out, char c) {
     switch (c) {
