@@ -98,7 +98,7 @@ NsysTimes nsys_times(const NsysTable& table, TimeNs shift, ImportReport& report,
             table.refuse(column, fmt::format("is {} ns; times go from -2^61 to 2^61", *time));
         }
     }
-    if (!start) {
+    if (!start || (*start == 0 && end == 0)) { // CUPTI writes 0 and 0 for times that it could not take
         report.warn("missing_time");
         return {end.value_or(shift) - shift, 0, false};
     }

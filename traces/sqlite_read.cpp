@@ -2,13 +2,11 @@
 #include "simulator/core/error.h"
 #include "traces/sqlite_database.h"
 #include "traces/sqlite_file.h"
+#include "traces/sqlite_rows.h"
 #include "traces/sqlite_schema.h"
 
 #include <algorithm>
-#include <cmath>
 #include <fmt/format.h>
-#include <limits>
-#include <optional>
 
 namespace echosim {
 namespace {
@@ -16,98 +14,13 @@ namespace {
 // Of a row of table event: a byte or more for each of 13 columns, and the head of the row.
 constexpr std::uint64_t kLeastEventBytes = 16;
 
-// Rows of one table in the order of their ids, with checked values.
-class Rows {
-  public:
-    Rows(const SqliteDatabase& database, std::string_view table, std::string_view columns,
-         std::string_view order = "id")
-        : columns_(columns),
-          statement_(database, fmt::format("SELECT {} FROM {} ORDER BY {}", columns, sql_name(table), order),
-                     fmt::format("{}: table {}", database.path(), table)) {}
-
-    bool next() {
-        column_ = 0;
-        return statement_.step();
-    }
-    // Values one after another, as the columns were named.
-    std::int64_t integer() {
-        expect(SqliteType::integer, "a whole number");
-        return statement_.integer(column_++);
-    }
-    template <class T> T number() {
-        const std::int64_t value = integer();
-        if (value < std::int64_t{std::numeric_limits<T>::min()} ||
-            value > std::int64_t{std::numeric_limits<T>::max()}) {
-            refuse(fmt::format("value {} in column {} of the row; allowed are {} to {}", value, column_,
-                               std::numeric_limits<T>::min(), std::numeric_limits<T>::max()));
-        }
-        return static_cast<T>(value);
-    }
-    std::uint64_t bits() { return static_cast<std::uint64_t>(integer()); }
-    std::uint32_t row() { return null() ? kNoRow : number<std::uint32_t>(); }
-    NameId name() { return NameId{row()}; }
-    double real() {
-        if (statement_.type(column_) == SqliteType::integer) {
-            return static_cast<double>(integer());
-        }
-        expect(SqliteType::real, "a number");
-        return statement_.real(column_++);
-    }
-    std::string_view text() {
-        expect(SqliteType::text, "a text");
-        return statement_.text(column_++);
-    }
-    // A word of an enumeration whose last value is `last`.
-    template <class Enum> Enum word(Enum last) {
-        const std::string_view given = text();
-        for (int i = 0; i <= static_cast<int>(last); ++i) {
-            if (to_string(static_cast<Enum>(i)) == given) {
-                return static_cast<Enum>(i);
-            }
-        }
-        refuse(fmt::format("unknown word '{}'", given.substr(0, 40)));
-    }
-    template <class Enum> Enum word_or(Enum last, Enum if_null) { return null() ? if_null : word(last); }
-    template <class Enum> Enum code(Enum last) {
-        const auto value = number<std::uint8_t>();
-        if (value > static_cast<std::uint8_t>(last)) {
-            refuse(fmt::format("unknown number {} of a kind", value));
-        }
-        return static_cast<Enum>(value);
-    }
-    // The row's id must be the number of rows before it.
-    void expect_id() {
-        if (integer() != static_cast<std::int64_t>(statement_.rows() - 1)) {
-            refuse("ids do not run from 0 without a gap");
-        }
-    }
-    [[noreturn]] void refuse(const std::string& what) const { throw InputError(statement_.where(), what); }
-
-  private:
-    bool null() {
-        if (statement_.type(column_) != SqliteType::null) {
-            return false;
-        }
-        ++column_;
-        return true;
-    }
-    void expect(SqliteType type, std::string_view what) const {
-        if (statement_.type(column_) != type) {
-            refuse(fmt::format("value {} of columns {} is not {}", column_ + 1, columns_, what));
-        }
-    }
-    std::string columns_;
-    int column_ = 0;
-    SqliteStatement statement_;
-};
-
 class SqliteReader {
   public:
     explicit SqliteReader(SqliteDatabase& database) : database_(database) {}
     Trace read();
 
   private:
-    Rows open(std::string_view table, std::string_view columns, std::string_view order = "id") const {
+    SqliteRows open(std::string_view table, std::string_view columns, std::string_view order = "id") const {
         return {database_, table, columns, order};
     }
     void read_meta();
@@ -119,7 +32,7 @@ class SqliteReader {
     void read_comm_ops();
     void read_events();
     void read_links();
-    std::uint64_t event_ref_of(std::int64_t id, const Rows& rows) const;
+    std::uint64_t event_ref_of(std::int64_t id, const SqliteRows& rows) const;
 
     SqliteDatabase& database_;
     Trace trace_;
@@ -127,7 +40,7 @@ class SqliteReader {
 };
 
 void SqliteReader::read_meta() {
-    Rows rows = open("echosim_meta", "key, value", "key");
+    SqliteRows rows = open("echosim_meta", "key, value", "key");
     std::int64_t version = 0;
     while (rows.next()) {
         const std::string key(rows.text());
@@ -145,7 +58,7 @@ void SqliteReader::read_meta() {
         throw InputError(database_.path(), fmt::format("format version {}; this program reads version {}",
                                                        version, kSqliteFormat));
     }
-    Rows strings = open("string", "id, value");
+    SqliteRows strings = open("string", "id, value");
     while (strings.next()) {
         strings.expect_id();
         const std::size_t before = trace_.strings.size();
@@ -158,7 +71,7 @@ void SqliteReader::read_meta() {
 
 void SqliteReader::read_ranges(std::string_view table, std::string_view owner,
                                const std::vector<std::vector<RankRange>*>& owners) const {
-    Rows rows =
+    SqliteRows rows =
         open(table, fmt::format("{}, first, count, stride", owner), fmt::format("{}, position", owner));
     while (rows.next()) {
         const auto of = rows.number<std::uint32_t>();
@@ -174,7 +87,7 @@ void SqliteReader::read_ranges(std::string_view table, std::string_view owner,
 }
 
 void SqliteReader::read_classes() {
-    Rows classes = open("rank_class", "id, name_id, stage");
+    SqliteRows classes = open("rank_class", "id, name_id, stage");
     while (classes.next()) {
         classes.expect_id();
         TraceClass row;
@@ -182,7 +95,7 @@ void SqliteReader::read_classes() {
         row.stage = classes.number<std::int32_t>();
         trace_.classes.push_back(row);
     }
-    Rows communicators = open("communicator", "id, name_id, description_id");
+    SqliteRows communicators = open("communicator", "id, name_id, description_id");
     while (communicators.next()) {
         communicators.expect_id();
         TraceCommunicator row;
@@ -203,7 +116,8 @@ void SqliteReader::read_classes() {
 }
 
 void SqliteReader::read_streams() {
-    Rows rows = open("stream", "id, class_id, number_in_class, name_id, kind, device, number, event_count");
+    SqliteRows rows =
+        open("stream", "id, class_id, number_in_class, name_id, kind, device, number, event_count");
     std::int64_t first = 0;
     const auto most = static_cast<std::int64_t>(database_.bytes() / kLeastEventBytes);
     while (rows.next()) {
@@ -228,7 +142,7 @@ void SqliteReader::read_streams() {
 }
 
 void SqliteReader::read_small_tables() {
-    Rows labels = open("label", "id, iteration, phase, micro_batch, chunk, layer, module_id");
+    SqliteRows labels = open("label", "id, iteration, phase, micro_batch, chunk, layer, module_id");
     while (labels.next()) {
         labels.expect_id();
         Label row;
@@ -240,7 +154,7 @@ void SqliteReader::read_small_tables() {
         row.module = labels.name();
         trace_.labels.push_back(row);
     }
-    Rows launches =
+    SqliteRows launches =
         open("launch", "id, grid_x, grid_y, grid_z, block_x, block_y, block_z, registers, shared_bytes");
     while (launches.next()) {
         launches.expect_id();
@@ -251,13 +165,13 @@ void SqliteReader::read_small_tables() {
         }
         trace_.launches.push_back(row);
     }
-    Rows copies = open("copy", "id, kind, bytes");
+    SqliteRows copies = open("copy", "id, kind, bytes");
     while (copies.next()) {
         copies.expect_id();
         const CopyKind kind = copies.word(CopyKind::memset);
         trace_.copies.push_back({kind, copies.bits()});
     }
-    Rows syncs = open("sync", "id, kind, stream_number, event_number, recorded_by");
+    SqliteRows syncs = open("sync", "id, kind, stream_number, event_number, recorded_by");
     while (syncs.next()) {
         syncs.expect_id();
         SyncOp row;
@@ -270,9 +184,10 @@ void SqliteReader::read_small_tables() {
 }
 
 void SqliteReader::read_comm_ops() {
-    Rows rows = open("comm_op", "id, collective, dtype, algorithm, protocol, channels, bytes, group_id, "
-                                "group_size, peer, sequence, communicator_id, direction, in_elements, "
-                                "out_elements");
+    SqliteRows rows =
+        open("comm_op", "id, collective, dtype, algorithm, protocol, channels, bytes, group_id, "
+                        "group_size, peer, sequence, communicator_id, direction, in_elements, "
+                        "out_elements");
     while (rows.next()) {
         rows.expect_id();
         CommOp row;
@@ -294,7 +209,7 @@ void SqliteReader::read_comm_ops() {
     }
 }
 
-std::uint64_t SqliteReader::event_ref_of(std::int64_t id, const Rows& rows) const {
+std::uint64_t SqliteReader::event_ref_of(std::int64_t id, const SqliteRows& rows) const {
     if (id < 0 || id >= first_event_.back()) {
         rows.refuse(fmt::format("event {} of {}", id, first_event_.back()));
     }
@@ -304,7 +219,7 @@ std::uint64_t SqliteReader::event_ref_of(std::int64_t id, const Rows& rows) cons
 }
 
 void SqliteReader::read_events() {
-    Rows rows =
+    SqliteRows rows =
         open("event", "id, stream_id, start_ns, dur_ns, name_id, kind_id, label_id, ext_id, alone_ns, "
                       "coalesce(binding_pred, -1), provenance_id, correlation, args_id");
     while (rows.next()) {
@@ -339,7 +254,7 @@ void SqliteReader::read_events() {
 }
 
 void SqliteReader::read_links() {
-    Rows flows = open("flow", "id, from_event, to_event, kind_id");
+    SqliteRows flows = open("flow", "id, from_event, to_event, kind_id");
     while (flows.next()) {
         flows.expect_id();
         Flow row;
@@ -348,7 +263,7 @@ void SqliteReader::read_links() {
         row.kind = flows.code(FlowKind::other);
         trace_.flows.push_back(row);
     }
-    Rows counters = open("counter", "id, class_id, name_id, unit_id");
+    SqliteRows counters = open("counter", "id, class_id, name_id, unit_id");
     while (counters.next()) {
         counters.expect_id();
         TraceCounter row;
@@ -357,7 +272,7 @@ void SqliteReader::read_links() {
         row.unit = counters.name();
         trace_.counters.push_back(row);
     }
-    Rows samples = open("sample", "counter_id, time_ns, value");
+    SqliteRows samples = open("sample", "counter_id, time_ns, value");
     while (samples.next()) {
         const auto counter = samples.number<std::uint32_t>();
         if (counter >= trace_.counters.size()) {
