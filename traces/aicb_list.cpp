@@ -79,6 +79,7 @@ class ListReader {
     const std::string& file_;
     Columns columns_;
     std::vector<AicbSection> sections_;
+    std::size_t rank_count_ = 0; // of all sections
 };
 
 // The numbers behind each "rank" of the line.
@@ -107,6 +108,9 @@ void ListReader::ranks_line(std::string_view line) {
         for (std::uint64_t number = numbers[0]; number <= numbers[1]; ++number)
             section.ranks.push_back(static_cast<int>(number));
     }
+    rank_count_ += section.ranks.size();
+    if (rank_count_ > kMostRanks)
+        refuse(fmt::format("more than {} ranks in all", kMostRanks));
     const std::size_t stage = line.find("pp_stage");
     if (stage != std::string_view::npos) {
         const std::size_t begin = stage + 8;

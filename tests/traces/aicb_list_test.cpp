@@ -125,6 +125,8 @@ TEST(AicbList, MalformedListsAreRefusedAtTheirLine) {
                           "where a header belongs"));
     EXPECT_THAT(refused("comm_type,comm_group,stage\n"), HasSubstr("list.csv:1: no column \"msg_size\""));
     EXPECT_THAT(refused(kHeader), HasSubstr("no operation in the file"));
+    EXPECT_THAT(refused("[rank0 ~ rank4194303]\n[rank0 ~ rank0]\n"),
+                HasSubstr("list.csv:2: more than 4194304 ranks"));
 }
 
 } // namespace
