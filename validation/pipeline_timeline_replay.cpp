@@ -159,6 +159,8 @@ void add_worst(std::vector<ReplayOp>& worst, int iteration, std::size_t stage,
                const ComparedStage& compared) {
     const auto off = [](const ReplayOp& op) { return std::abs(op.predicted - op.measured); };
     for (const ComparedOp& op : compared.ops) {
+        if (op.error() == 0)
+            continue;
         const ReplayOp candidate{fmt::format("{} of micro-batch {}, iteration {}",
                                              op.kind == ScheduleStep::Kind::forward ? "forward" : "backward",
                                              op.microbatch, iteration),

@@ -13,6 +13,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kRanksShown = 16;
 constexpr std::size_t kRowsShown = 5;
+constexpr std::size_t kNotesShown = 10;
 
 Json number(const std::optional<double>& value) {
     return value ? Json(*value) : Json(nullptr);
@@ -99,8 +100,10 @@ std::string details_text(const ReplayReport& report) {
                             constant.meaning);
     if (!report.notes.empty())
         text += "\nnotes\n";
-    for (const std::string& note : report.notes)
-        text += fmt::format("  {}\n", note);
+    for (std::size_t i = 0; i < report.notes.size() && i < kNotesShown; ++i)
+        text += fmt::format("  {}\n", report.notes[i]);
+    if (report.notes.size() > kNotesShown)
+        text += fmt::format("  and {} more; --json lists all\n", report.notes.size() - kNotesShown);
     return text;
 }
 
