@@ -165,7 +165,7 @@ void NetworkAssembly::nics() {
     node.nics.bandwidth = facts_.nic_rate.value;
     read("node.nics.bandwidth", facts_.nic_rate.line);
     node.nics.latency = facts_.nic_latency.value;
-    read("node.nics.latency", facts_.nic_latency.line, "from GPU to GPU through one switch");
+    read("node.nics.latency", facts_.nic_latency.line, "from GPU to GPU");
     node.nics.gpus_per_nic = std::max(1, (node.gpus + node.nics.count - 1) / node.nics.count);
     assume("node.nics.gpus_per_nic", "GPUs of the node over its NICs");
 }
