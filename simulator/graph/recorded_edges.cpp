@@ -40,6 +40,7 @@ class EdgeFinder {
     void measure_waits();
     void infer_waits(std::uint32_t to, TimeNs& start);
     void infer_late(std::uint32_t to, TimeNs start);
+    std::uint32_t ended_before(std::uint32_t to, TimeNs latest, TimeNs earliest) const;
     bool is_hidden_work(const RecordedOp& op, TimeNs start) const;
 
     const Trace& trace_;
@@ -165,22 +166,31 @@ void EdgeFinder::infer_waits(std::uint32_t to, TimeNs& start) {
         }
 }
 
+// The op of another stream that ended last by `latest` and not before `earliest`.
+std::uint32_t EdgeFinder::ended_before(std::uint32_t to, TimeNs latest, TimeNs earliest) const {
+    const auto after =
+        std::ranges::upper_bound(by_end_, latest, {}, [&](std::uint32_t i) { return rank_.ops[i].end; });
+    const auto first = after - std::min<std::ptrdiff_t>(after - by_end_.begin(), kEndsBefore);
+    for (auto it = after; it != first;) {
+        const std::uint32_t from = *--it;
+        if (rank_.ops[from].end < earliest)
+            break;
+        if (from < to && rank_.ops[from].stream != rank_.ops[to].stream)
+            return from;
+    }
+    return kNothing;
+}
+
 // The op started although nothing that is known held it until then: the op that ended last before it, on
 // another stream and not long ago, is what it waited for.
 void EdgeFinder::infer_late(std::uint32_t to, TimeNs start) {
     const RecordedOp& op = rank_.ops[to];
-    const auto after = std::ranges::upper_bound(by_end_, op.start + kRounding, {},
-                                                [&](std::uint32_t i) { return rank_.ops[i].end; });
-    const auto first = after - std::min<std::ptrdiff_t>(after - by_end_.begin(), kEndsBefore);
-    for (auto it = after; it != first;) {
-        const std::uint32_t from = *--it;
-        if (rank_.ops[from].end < std::max(start, op.start - kHandover))
-            break;
-        if (from < to && rank_.ops[from].stream != op.stream && add(from, to)) {
+    for (const TimeNs latest : {op.start, op.start + kRounding})
+        if (const std::uint32_t from = ended_before(to, latest, std::max(start, op.start - kHandover));
+            from != kNothing && add(from, to)) {
             ++rank_.counts.late_edges;
             return;
         }
-    }
     if (op.call == kNothing)
         return; // its launch is not recorded: the time before it is kept
     if (op.before == kNothing && is_hidden_work(op, start)) {

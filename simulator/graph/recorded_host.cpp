@@ -58,13 +58,15 @@ std::ptrdiff_t AwaitedFinder::ended_by(TimeNs moment) const {
 // before the call.
 std::uint32_t AwaitedFinder::ended_with(const RecordedCall& call, TimeNs earliest) const {
     constexpr std::ptrdiff_t kCandidates = 64;
-    const std::ptrdiff_t last = ended_by(call.end + kRounding);
-    for (std::ptrdiff_t i = last; i-- > std::max<std::ptrdiff_t>(0, last - kCandidates);) {
-        const std::uint32_t op = by_end_[static_cast<std::size_t>(i)];
-        if (rank_.ops[op].end < earliest)
-            break;
-        if (rank_.ops[op].enqueued < call.start)
-            return op;
+    for (const TimeNs latest : {call.end, call.end + kRounding}) {
+        const std::ptrdiff_t last = ended_by(latest);
+        for (std::ptrdiff_t i = last; i-- > std::max<std::ptrdiff_t>(0, last - kCandidates);) {
+            const std::uint32_t op = by_end_[static_cast<std::size_t>(i)];
+            if (rank_.ops[op].end < earliest)
+                break;
+            if (rank_.ops[op].enqueued < call.start)
+                return op;
+        }
     }
     return kNothing;
 }

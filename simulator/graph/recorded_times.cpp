@@ -52,7 +52,8 @@ bool waited_for_stream(const RecordedRank& rank, std::uint32_t index) {
     const RecordedOp& op = rank.ops[index];
     const RecordedOp& before = rank.ops[op.before];
     const TimeNs gap = op.start - before.end;
-    const bool launched = op.call == kNothing || rank.calls[op.call].end + rank.latency <= before.end;
+    const bool launched =
+        op.call == kNothing || submitted(rank, rank.calls[op.call]) + rank.latency <= before.end;
     if (!launched || gap < 0 || gap > (op.call == kNothing ? kLate : kLongestGap))
         return false;
     return std::ranges::none_of(rank.edges_into(index),
