@@ -34,10 +34,10 @@ int wire_type(bool node, std::uint64_t field) {
     case 6: // start
     case 7: // duration
         return 0;
-    case 2:  // name
-    case 4:  // dependencies
+    case 2: // name
+    case 4: // dependencies
     case 5:
-    case 8:  // inputs, outputs
+    case 8: // inputs, outputs
     case 9:
     case 10: // attributes
     case 11: // storage
@@ -88,8 +88,7 @@ bool is_chakra_protobuf(std::span<const std::byte> head) {
 
 bool is_execution_trace_json(std::string_view head) {
     const auto has = [&](std::string_view key) { return head.find(key) != std::string_view::npos; };
-    return !has("\"traceEvents\"") &&
-           (has("\"workload_graph\"") || (has("\"schema\"") && has("\"nodes\"")));
+    return !has("\"traceEvents\"") && (has("\"workload_graph\"") || (has("\"schema\"") && has("\"nodes\"")));
 }
 
 } // namespace
@@ -101,8 +100,9 @@ bool is_chakra(std::span<const std::byte> head) {
 
 Imported read_chakra(const std::string& path) {
     const MappedFile file(path);
-    return is_json_object(text_of(file.bytes())) ? read_chakra_json(path, file.bytes())
-                                                 : read_chakra_protobuf(path, file.bytes());
+    const std::string_view text = text_of(file.bytes());
+    return is_json_object(text) || text.starts_with("\x1f\x8b") ? read_chakra_json(path)
+                                                                : read_chakra_protobuf(path, file.bytes());
 }
 
 } // namespace echosim

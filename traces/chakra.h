@@ -16,13 +16,13 @@ namespace echosim {
 Imported read_chakra(const std::string& path);
 
 // Whether a file that begins with these bytes (not compressed; some kilobytes are enough) is one that
-// read_chakra reads. Protobuf has no magic: the messages in `head` must be made of the fields that GlobalMetadata
-// and Node have.
+// read_chakra reads. Protobuf has no magic: the messages in `head` must be made of the fields that
+// GlobalMetadata and Node have.
 bool is_chakra(std::span<const std::byte> head);
 
-// Writes one rank as Chakra ET protobuf, version 0.0.4, that ASTRA-sim runs: a node an event, ids from 0 in an
-// order in which every dependency goes backward. All that the schema has no field for lies in attributes of
-// our own, so that nothing is lost. Throws InputError when the trace has more than one class.
+// Writes one rank as Chakra ET protobuf, version 0.0.4, that ASTRA-sim runs: a node an event, ids from 0 in
+// an order in which every dependency goes backward. All that the schema has no field for lies in attributes
+// of our own, so that nothing is lost. Throws InputError when the trace has more than one class.
 void write_chakra(const Trace& trace, const std::string& path);
 
 } // namespace echosim

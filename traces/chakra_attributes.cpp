@@ -4,8 +4,8 @@
 #include "simulator/core/error.h"
 #include "traces/json_text.h"
 
-#include <cmath>
 #include <chakra.pb.h>
+#include <cmath>
 #include <fmt/format.h>
 #include <iterator>
 #include <limits>

@@ -10,7 +10,14 @@ namespace echosim {
 namespace {
 
 // Lanes of nodes that name neither a stream nor a thread: one for each resource that a rank has.
-enum LaneKey : int { thread_lane, stream_lane, compute_lane, communication_lane, memory_lane, collective_lane };
+enum LaneKey : int {
+    thread_lane,
+    stream_lane,
+    compute_lane,
+    communication_lane,
+    memory_lane,
+    collective_lane
+};
 
 std::string stem_of(const std::string& path) {
     std::filesystem::path name = std::filesystem::path(path).filename();
@@ -205,6 +212,10 @@ void GraphBuilder::join_group(CommOp& op, const std::string& name) {
 // What goes into an all-gather is one rank's share of its size as nccl-tests counts it.
 std::uint32_t GraphBuilder::comm_op(const GraphComm& comm) {
     CommOp op = comm.op;
+    op.dtype = comm.dtype.value_or(op.dtype);
+    if (!comm.dtype) {
+        report.note("data types of communication are not in the file: bf16 stands for them");
+    }
     if (!comm.group.empty()) {
         join_group(op, comm.group);
     }

@@ -2,14 +2,29 @@
 #include "traces/chakra_comms.h"
 
 #include "traces/chakra_json.h"
+#include "traces/kineto_text.h"
+#include "traces/nccl_names.h"
 
-#include <fmt/format.h>
-#include <limits>
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <type_traits>
 
 namespace echosim {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Json = nlohmann::json;
+
+// The record with its lists parsed.
+struct ParsedRecord : CommRecord {
+    Json inputs = Json::array();
+    Json input_types = Json::array();
+    Json outputs = Json::array();
+};
+
+Json list_in(std::string_view text) {
+    Json list = Json::parse(text, nullptr, false);
+    return list.is_array() ? list : Json::array();
+}
 
 struct Size {
     std::uint64_t elements = 0;
@@ -39,7 +54,7 @@ Size size_of(const Json& value) {
 }
 
 // Place of the word ("allreduce") among the inputs; the number of inputs: it is not there.
-std::size_t place_of_word(const CommRecord& record) {
+std::size_t place_of_word(const ParsedRecord& record) {
     for (std::size_t i = 0; i < record.inputs.size() && i < record.input_types.size(); ++i) {
         if (record.input_types[i] == "String" && record.inputs[i].is_string()) {
             return i;
@@ -48,12 +63,16 @@ std::size_t place_of_word(const CommRecord& record) {
     return record.inputs.size();
 }
 
-std::int64_t whole_at(const CommRecord& record, std::size_t place, std::int64_t otherwise) {
-    return place < record.inputs.size() ? whole_number(record.inputs[place]).value_or(otherwise) : otherwise;
+std::optional<std::int64_t> whole_in(const Json& value) {
+    return value.is_number_integer() ? whole_number(value.dump()) : std::nullopt;
+}
+
+std::int64_t whole_at(const ParsedRecord& record, std::size_t place, std::int64_t otherwise) {
+    return place < record.inputs.size() ? whole_in(record.inputs[place]).value_or(otherwise) : otherwise;
 }
 
 // What the inputs say and no attribute did.
-void complete(CommRecord& record, std::size_t word) {
+void complete(ParsedRecord& record, std::size_t word) {
     if (record.word.empty()) {
         record.word = record.inputs[word].get<std::string>();
     }
@@ -62,14 +81,15 @@ void complete(CommRecord& record, std::size_t word) {
         if (group.is_array() && group.size() == 2 && group[0].is_string() && group[1].is_string()) {
             record.group = group[0].get<std::string>();
             record.description = group[1].get<std::string>();
-        } else if (whole_number(group).value_or(0) != 0) {
+        } else if (whole_in(group).value_or(0) != 0) {
             record.group = group.dump(); // the address of the group
         }
     }
     if (record.rank_stride == 0 && record.inputs.size() > word + 5) {
         record.rank_start = whole_at(record, word + 3, -1);
         record.rank_stride = whole_at(record, word + 4, 0);
-        record.group_size = static_cast<std::uint64_t>(std::max<std::int64_t>(whole_at(record, word + 5, 0), 0));
+        record.group_size =
+            static_cast<std::uint64_t>(std::max<std::int64_t>(whole_at(record, word + 5, 0), 0));
     }
 }
 
@@ -87,69 +107,44 @@ std::vector<RankRange> ranks_of(const CommRecord& record) {
 }
 
 bool has_other_end(CollectiveKind kind) {
-    return kind == CollectiveKind::broadcast || kind == CollectiveKind::reduce || kind == CollectiveKind::gather ||
-           kind == CollectiveKind::scatter || kind == CollectiveKind::send_recv;
+    return kind == CollectiveKind::broadcast || kind == CollectiveKind::reduce ||
+           kind == CollectiveKind::gather || kind == CollectiveKind::scatter ||
+           kind == CollectiveKind::send_recv;
 }
 
-std::optional<DType> dtype_of(const CommRecord& record) {
+std::optional<ElementType> element_of(const ParsedRecord& record) {
     const std::optional<DType> listed =
         record.input_types.empty() ? std::nullopt : tensor_type_in(record.input_types[0].dump());
-    if (listed) {
-        return listed;
-    }
-    for (const auto& [word, type] : {std::pair("Float", DType::fp32), std::pair("BFloat16", DType::bf16),
-                                     std::pair("Half", DType::fp16), std::pair("Int", DType::int32),
-                                     std::pair("Long", DType::int64), std::pair("Char", DType::int8),
-                                     std::pair("Byte", DType::int8)}) {
-        if (record.dtype == word) {
-            return type;
-        }
-    }
-    return std::nullopt;
+    return listed ? element_type(to_string(*listed)) : element_type(record.dtype);
 }
 
-std::uint64_t bytes_of(DType type) {
-    switch (type) {
-    case DType::fp32:
-    case DType::tf32:
-    case DType::int32:
-        return 4;
-    case DType::fp16:
-    case DType::bf16:
-        return 2;
-    case DType::int64:
-        return 8;
-    default:
-        return 1;
+void set_sizes(const ParsedRecord& record, GraphComm& comm) {
+    constexpr std::uint64_t kMost = std::uint64_t{1} << 40U;
+    const Size in = record.inputs.empty() ? Size{} : size_of(record.inputs[0]);
+    const Size out = record.outputs.empty() ? Size{} : size_of(record.outputs[0]);
+    const std::optional<ElementType> element = element_of(record);
+    CommOp& op = comm.op;
+    if (element) {
+        comm.dtype = element->type;
     }
-}
-
-// The message as nccl-tests counts it: of an all-gather what comes out, else what goes in.
-void set_sizes(const CommRecord& record, CommOp& op) {
-    Size in = record.inputs.empty() ? Size{} : size_of(record.inputs[0]);
-    Size out = record.outputs.empty() ? Size{} : size_of(record.outputs[0]);
-    const auto fill = [&](Size& size, std::uint64_t elements) {
-        if (size.elements == 0 && elements < (std::uint64_t{1} << 40U)) {
-            size = {elements, elements * bytes_of(op.dtype)};
-        }
-    };
-    fill(in, record.in_elements);
-    fill(out, record.out_elements);
-    op.in_elements = in.elements;
-    op.out_elements = out.elements;
-    const bool gathers = op.kind == CollectiveKind::all_gather || op.direction == Direction::receive;
-    op.bytes = gathers && out.bytes > 0 ? out.bytes : in.bytes;
+    op.in_elements = in.elements > 0 ? in.elements : std::min(record.in_elements, kMost);
+    op.out_elements = out.elements > 0 ? out.elements : std::min(record.out_elements, kMost);
+    const Bytes one = in.elements > 0    ? in.bytes / in.elements
+                      : out.elements > 0 ? out.bytes / out.elements
+                      : element          ? element->bytes
+                                         : 0;
+    op.bytes = message_bytes(op.kind, op.in_elements, op.out_elements, op.group_size, one);
 }
 
 } // namespace
 
-bool take_comm_attribute(CommRecord& record, const std::string& key, const Json& value) {
+bool take_comm_attribute(CommRecord& record, std::string_view key, std::string_view json_value) {
     const auto text = [&](std::string& field) {
-        field = value.is_string() ? value.get<std::string>() : value.dump();
+        field = text_of(json_value);
         return true;
     };
     const auto number = [&](auto& field) {
-        const std::optional<std::int64_t> whole = whole_number(value);
+        const std::optional<std::int64_t> whole = whole_number(json_value);
         if (whole && *whole >= 0) {
             field = static_cast<std::remove_reference_t<decltype(field)>>(*whole);
         }
@@ -167,23 +162,23 @@ bool take_comm_attribute(CommRecord& record, const std::string& key, const Json&
                                          : false;
 }
 
-std::optional<GraphComm> recorded_comm(CommRecord& record, GraphBuilder& graph) {
+std::optional<GraphComm> recorded_comm(CommRecord attributes, const CommTexts& texts, GraphBuilder& graph) {
+    ParsedRecord record{std::move(attributes), list_in(texts.inputs), list_in(texts.types),
+                        list_in(texts.outputs)};
     const std::size_t word = place_of_word(record);
     if (word < record.inputs.size()) {
         complete(record, word);
     }
-    const std::optional<CollectiveKind> kind = collective_named(record.word);
-    if (!kind) {
+    const std::optional<CollectiveName> name = collective_named(record.word);
+    if (!name) {
         return std::nullopt;
     }
     GraphComm comm;
     CommOp& op = comm.op;
-    op.kind = *kind;
-    op.dtype = dtype_of(record).value_or(op.dtype);
-    if (op.kind == CollectiveKind::send_recv) {
-        op.direction = record.word.find("send") != std::string::npos ? Direction::send : Direction::receive;
-    }
-    set_sizes(record, op);
+    op.kind = name->kind;
+    op.direction = name->direction;
+    op.group_size = static_cast<std::uint32_t>(std::min<std::uint64_t>(record.group_size, 1U << 24U));
+    set_sizes(record, comm);
     const bool placed = word < record.inputs.size() && word >= 1;
     const std::int64_t rank = placed ? whole_at(record, word - 1, -1) : -1;
     const std::vector<RankRange> ranks = ranks_of(record);
@@ -196,10 +191,9 @@ std::optional<GraphComm> recorded_comm(CommRecord& record, GraphBuilder& graph) 
             graph.suggest_rank(static_cast<int>(global));
         }
     }
-    op.sequence = placed && word >= 3 ? static_cast<std::uint64_t>(std::max<std::int64_t>(
-                                            whole_at(record, word - 3, 0), 0))
-                                      : 0;
-    op.group_size = static_cast<std::uint32_t>(std::min<std::uint64_t>(record.group_size, 1U << 24U));
+    op.sequence = placed && word >= 3
+                      ? static_cast<std::uint64_t>(std::max<std::int64_t>(whole_at(record, word - 3, 0), 0))
+                      : 0;
     comm.group = record.group;
     if (!comm.group.empty()) {
         graph.add_group({kNoName, kNoName, ranks}, comm.group, record.description);

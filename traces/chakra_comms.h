@@ -2,20 +2,21 @@
 #pragma once
 #include "traces/chakra_graph.h"
 
-#include <nlohmann/json.hpp>
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
-// What PyTorch records of a collective in its execution trace: the operator record_param_comms. Its inputs are
+// What PyTorch records of a collective in its execution trace: the operator record_param_comms. Its inputs
+// are
 //   tensors, number of the call, process group, rank, word, split sizes in, split sizes out
 // and from schema 1.0.3 first global rank, stride and size of the group; from 1.1.0 the same again by name in
-// "attrs". The rank is the root or the other end where the collective has one, else the caller's in the group.
+// "attrs". The rank is the root or the other end where the collective has one, else the caller's in the
+// group.
 namespace echosim {
 
+// What attributes say.
 struct CommRecord {
-    nlohmann::ordered_json inputs = nlohmann::ordered_json::array();
-    nlohmann::ordered_json input_types = nlohmann::ordered_json::array();
-    nlohmann::ordered_json outputs = nlohmann::ordered_json::array();
     std::string word; // "allreduce"
     std::string dtype;
     std::string group;
@@ -27,10 +28,17 @@ struct CommRecord {
     std::int64_t rank_stride = 0;
 };
 
+// Inputs, their types and outputs: lists as JSON text.
+struct CommTexts {
+    std::string_view inputs;
+    std::string_view types;
+    std::string_view outputs;
+};
+
 // False: the attribute is none of these.
-bool take_comm_attribute(CommRecord& record, const std::string& key, const nlohmann::ordered_json& value);
+bool take_comm_attribute(CommRecord& record, std::string_view key, std::string_view json_value);
 
 // The collective of the record, its group told to the graph; empty: a wait, or none that is known.
-std::optional<GraphComm> recorded_comm(CommRecord& record, GraphBuilder& graph);
+std::optional<GraphComm> recorded_comm(CommRecord record, const CommTexts& texts, GraphBuilder& graph);
 
 } // namespace echosim

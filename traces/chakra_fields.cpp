@@ -2,6 +2,7 @@
 #include "traces/chakra_fields.h"
 
 #include "traces/json_text.h"
+#include "traces/nccl_names.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -12,8 +13,8 @@ namespace {
 
 // NodeType and CollectiveCommType of the schema, by their numbers.
 constexpr std::array<std::string_view, 11> kNodeTypes{
-    "INVALID_NODE",   "METADATA_NODE",  "MEM_LOAD_NODE",   "MEM_STORE_NODE", "COMP_NODE",      "COMM_SEND_NODE",
-    "COMM_RECV_NODE", "COMM_COLL_NODE", "STORAGE_NODE", "BATCH_NODE",     "CHECKPOINT_NODE"};
+    "INVALID_NODE",   "METADATA_NODE",  "MEM_LOAD_NODE", "MEM_STORE_NODE", "COMP_NODE",      "COMM_SEND_NODE",
+    "COMM_RECV_NODE", "COMM_COLL_NODE", "STORAGE_NODE",  "BATCH_NODE",     "CHECKPOINT_NODE"};
 enum Type : int { mem_load = 2, mem_store = 3, comp = 4, comm_send = 5, comm_recv = 6, comm_coll = 7 };
 constexpr std::array kCollectives{CollectiveKind::all_reduce,     CollectiveKind::reduce,
                                   CollectiveKind::all_gather,     CollectiveKind::gather,
@@ -40,7 +41,7 @@ std::int32_t rank_of(std::optional<std::int64_t> number) {
 std::optional<CollectiveKind> collective(const ChakraFields& fields, ImportReport& report) {
     const std::optional<std::int64_t> type = fields.number("comm_type");
     if (!type) {
-        return collective_named(fields.node.name);
+        return parse_nccl_kernel(fields.node.name).kind;
     }
     if (*type < 0 || *type >= static_cast<std::int64_t>(kCollectives.size())) {
         return std::nullopt;
@@ -57,7 +58,7 @@ void set_communication(ChakraFields& fields, ImportReport& report) {
     comm.group = fields.group;
     comm.input_bytes = true;
     comm.op.bytes = size_of(fields, "comm_size", report);
-    comm.op.dtype = tensor_type_in(fields.input_types).value_or(comm.op.dtype);
+    comm.dtype = tensor_type_in(fields.input_types);
     if (fields.type == comm_coll) {
         const std::optional<CollectiveKind> kind = collective(fields, report);
         if (!kind) {
@@ -102,6 +103,12 @@ bool ChakraFields::take(std::string_view name, std::int64_t number) {
     }
     field->second = number;
     return name != "comm_tag"; // stays among the args too
+}
+
+bool says_nothing(std::string_view name, std::optional<std::int64_t> number, bool empty_text) {
+    return name == "rf_id" || (name == "seq_id" && number == -1) ||
+           ((name == "fw_tid" || name == "fw_parent" || name == "scope") && number == 0) ||
+           (name == "op_schema" && empty_text);
 }
 
 bool is_group_name(std::string_view attribute) {

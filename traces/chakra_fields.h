@@ -33,6 +33,8 @@ struct ChakraFields {
     bool take(std::string_view name, std::int64_t number);
 };
 
+// Attributes of PyTorch that only number records (rf_id), and those that say that there is nothing.
+bool says_nothing(std::string_view name, std::optional<std::int64_t> number, bool empty_text);
 bool is_group_name(std::string_view attribute);
 void add_argument(std::string& args, std::string_view name, std::string_view json_value);
 GraphNode chakra_node(ChakraFields&& fields, ImportReport& report);

@@ -20,6 +20,7 @@ namespace echosim {
 // A collective or a transfer of a node. Groups are named; what is known of a group may stand in another node.
 struct GraphComm {
     CommOp op; // group and communicator are filled in by the builder
+    std::optional<DType> dtype;
     std::string group;
     bool input_bytes = false; // op.bytes is what goes into the collective (comm_size of Chakra)
 };
@@ -106,8 +107,8 @@ class GraphBuilder {
     std::vector<std::uint64_t> events_;                       // row -> event
 };
 
-// The collective that a word of PyTorch ("allreduce", "_allgather_base") or the name of an NCCL kernel means.
-std::optional<CollectiveKind> collective_named(std::string_view name);
+// Bytes that are no UTF-8 become U+FFFD.
+std::string valid_utf8(std::string_view text);
 // The type of the first "Tensor(float)" in the text.
 std::optional<DType> tensor_type_in(std::string_view types);
 // Microseconds of a file as nanoseconds; nothing when they leave the range, which is counted.
@@ -119,6 +120,6 @@ void read_process_groups(std::string_view text, GraphBuilder& graph);
 
 // The stages: each reads one form of file.
 Imported read_chakra_protobuf(const std::string& path, std::span<const std::byte> bytes);
-Imported read_chakra_json(const std::string& path, std::span<const std::byte> bytes);
+Imported read_chakra_json(const std::string& path);
 
 } // namespace echosim

@@ -27,15 +27,16 @@ std::optional<DelimitedMessages::Message> DelimitedMessages::next() {
     const std::size_t begin = at_;
     const std::optional<std::uint64_t> length = read_varint(bytes_, at_);
     if (!length) {
-        throw InputError(fmt::format("{}:{}", path_, begin), "the length of a message is cut off or no varint",
+        throw InputError(fmt::format("{}:{}", path_, begin),
+                         "the length of a message is cut off or no varint",
                          "the file is damaged, or not a Chakra trace");
     }
     const std::size_t left = bytes_.size() - at_;
     if (*length > left || *length > static_cast<std::uint64_t>(std::numeric_limits<int>::max())) {
-        throw InputError(fmt::format("{}:{}", path_, begin),
-                         fmt::format("a message of {} bytes; {} are left (a message has at most 2 GiB)",
-                                     *length, left),
-                         "the file is cut off or damaged, or not a Chakra trace");
+        throw InputError(
+            fmt::format("{}:{}", path_, begin),
+            fmt::format("a message of {} bytes; {} are left (a message has at most 2 GiB)", *length, left),
+            "the file is cut off or damaged, or not a Chakra trace");
     }
     const Message message{at_, bytes_.subspan(at_, static_cast<std::size_t>(*length))};
     at_ += message.bytes.size();

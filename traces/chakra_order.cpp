@@ -168,8 +168,8 @@ class Ordering {
         }
     }
 
-    // Time that a thread spends in an event itself; a call that waits for what is among its dependencies takes
-    // no time of its own. Microseconds are rounded so that their sum stays right.
+    // Time that a thread spends in an event itself; a call that waits for what is among its dependencies
+    // takes no time of its own. Microseconds are rounded so that their sum stays right.
     void nest(std::uint32_t stream) {
         const EventColumns& events = trace_.streams[stream].events;
         std::vector<TimeNs> own(events.dur_ns);
@@ -201,13 +201,13 @@ class Ordering {
     ChakraOrder order_;
     std::vector<std::size_t> base_; // stream -> number of its first event
     std::size_t count_ = 0;
-    std::vector<std::size_t> first_out_;    // event -> begin of its row of targets_
-    std::vector<std::uint64_t> targets_;    // events to which flows lead
+    std::vector<std::size_t> first_out_;                         // event -> begin of its row of targets_
+    std::vector<std::uint64_t> targets_;                         // events to which flows lead
     std::vector<std::pair<std::size_t, std::uint64_t>> sources_; // (number of the target, source), sorted
-    std::vector<std::uint32_t> open_;       // flows from events that are not placed yet
+    std::vector<std::uint32_t> open_;                            // flows from events that are not placed yet
     std::vector<std::uint64_t> launched_by_;
-    std::vector<std::uint32_t> place_;      // event -> node
-    std::vector<std::uint32_t> next_;       // stream -> first event that is not placed
+    std::vector<std::uint32_t> place_; // event -> node
+    std::vector<std::uint32_t> next_;  // stream -> first event that is not placed
     std::priority_queue<Head, std::vector<Head>, std::greater<>> ready_;
 };
 

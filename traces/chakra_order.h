@@ -15,11 +15,11 @@
 namespace echosim {
 
 struct ChakraOrder {
-    std::vector<std::uint64_t> events;        // node -> event
-    std::vector<std::size_t> first;           // node -> begin of its row of `depends_on`; one more at the end
-    std::vector<std::uint32_t> depends_on;    // nodes, ascending, each once
-    std::vector<std::uint32_t> caller;        // node that launched this one or encloses it; kNoRow: none
-    std::vector<std::uint64_t> own_micros;    // time of the event itself, without the events that it encloses
+    std::vector<std::uint64_t> events;     // node -> event
+    std::vector<std::size_t> first;        // node -> begin of its row of `depends_on`; one more at the end
+    std::vector<std::uint32_t> depends_on; // nodes, ascending, each once
+    std::vector<std::uint32_t> caller;     // node that launched this one or encloses it; kNoRow: none
+    std::vector<std::uint64_t> own_micros; // time of the event itself, without the events that it encloses
 };
 
 ChakraOrder chakra_order(const Trace& trace);

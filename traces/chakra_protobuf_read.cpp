@@ -49,10 +49,15 @@ bool take(const AttributeProto& attribute, ChakraFields& fields) {
     const std::optional<std::int64_t> number = chakra::whole_number(attribute);
     if (is_group_name(attribute.name())) {
         const bool named = attribute.value_case() == AttributeProto::kStringVal;
-        fields.group = named ? attribute.string_val() : number ? fmt::format("{}", *number) : fields.group;
+        fields.group = named    ? valid_utf8(attribute.string_val())
+                       : number ? fmt::format("{}", *number)
+                                : fields.group;
         return named || number;
     }
-    return number && fields.take(attribute.name(), *number);
+    const bool no_text =
+        attribute.value_case() == AttributeProto::kStringVal && attribute.string_val().empty();
+    return (number && fields.take(attribute.name(), *number)) ||
+           says_nothing(attribute.name(), number, no_text);
 }
 
 void keep_io(const char* name, const chakra::IOInfo& io, GraphNode& node) {
@@ -64,13 +69,20 @@ void keep_io(const char* name, const chakra::IOInfo& io, GraphNode& node) {
     }
 }
 
+// Text in UTF-8.
+std::string text_of(const std::string& bytes, ImportReport& report) {
+    std::string text = valid_utf8(bytes);
+    report.warn("invalid_utf8", text == bytes ? 0 : 1);
+    return text;
+}
+
 GraphNode node_of(const Node& node, ImportReport& report) {
     ChakraFields fields;
     fields.type = node.type();
     fields.input_types = node.inputs().types();
     GraphNode& out = fields.node;
     out.id = node.id();
-    out.name = node.name();
+    out.name = text_of(node.name(), report);
     out.control.assign(node.ctrl_deps().begin(), node.ctrl_deps().end());
     out.data.assign(node.data_deps().begin(), node.data_deps().end());
     if (node.start_time_micros() != 0) {
@@ -85,6 +97,7 @@ GraphNode node_of(const Node& node, ImportReport& report) {
             value.clear();
             chakra::append_json(value, attribute);
             add_argument(out.args, attribute.name(), value);
+            report.warn("invalid_utf8", attribute.string_val() == valid_utf8(attribute.string_val()) ? 0 : 1);
         }
     }
     keep_io("inputs", node.inputs(), out);

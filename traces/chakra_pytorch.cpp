@@ -1,19 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "simulator/core/error.h"
 #include "traces/chakra_comms.h"
 #include "traces/chakra_fields.h"
 #include "traces/chakra_json.h"
+#include "traces/kineto_calls.h"
+#include "traces/kineto_text.h"
+#include "traces/nccl_names.h"
 
-#include "simulator/core/error.h"
-
+#include <algorithm>
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 namespace echosim {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 constexpr std::int64_t kUserScope = 7; // record_function of the program
+
+// Inputs or outputs of an operator: lists as JSON text.
+struct Values {
+    std::string values = "[]";
+    std::string shapes = "[]";
+    std::string types = "[]";
+};
 
 // Reads one node of either layout: attributes as keys of the node (schema 1.0.1) or in "attrs" (from 1.0.2).
 class PyTorchReader {
@@ -21,23 +28,27 @@ class PyTorchReader {
     PyTorchReader(const JsonNode& node, GraphBuilder& graph) : node_(node), graph_(graph) {}
 
     GraphNode read() {
-        const auto id = node_.value.find("id");
-        if (id == node_.value.end()) {
+        JsonMembers members(node_.text);
+        bool named = false;
+        while (members.next()) {
+            named = named || members.key() == "id";
+            take(members.key(), members.value());
+        }
+        if (!named) {
             throw InputError(node_.where, "a node without an id", "every node of an execution trace has one");
         }
-        out_.id = node_id(*id, node_.where);
-        for (const auto& [key, value] : node_.value.items()) {
-            take(key, value);
-        }
+        const auto root = std::remove(out_.control.begin(), out_.control.end(), out_.id);
+        out_.control.erase(root, out_.control.end()); // the root is its own parent
         set_kind();
         if (out_.name == "record_param_comms") {
-            out_.comm = recorded_comm(record_, graph_);
-        } else if (out_.name.find("process_group:init") != std::string::npos && !record_.inputs.empty() &&
-                   record_.inputs[0].is_string()) {
-            read_process_groups(record_.inputs[0].get<std::string>(), graph_);
+            out_.comm = recorded_comm(record_, {inputs_.values, inputs_.types, outputs_.values}, graph_);
+        } else if (out_.name.find("process_group:init") != std::string::npos) {
+            // the first input is a text that holds JSON
+            const std::string_view list = inputs_.values;
+            read_process_groups(text_of(list.substr(1, list.size() - 2)), graph_);
         }
-        keep_values("inputs", record_.inputs, input_shapes_, record_.input_types);
-        keep_values("outputs", record_.outputs, output_shapes_, output_types_);
+        keep("inputs", inputs_);
+        keep("outputs", outputs_);
         if (!out_.args.empty()) {
             out_.args += '}';
         }
@@ -45,73 +56,85 @@ class PyTorchReader {
     }
 
   private:
-    void take(const std::string& key, const Json& value) {
-        if (key == "name") {
-            out_.name = value.is_string() ? value.get<std::string>() : value.dump();
+    void take(std::string_view key, std::string_view value) {
+        if (key == "id") {
+            out_.id = node_id(value, node_.where);
+        } else if (key == "name") {
+            out_.name = text_of(value);
         } else if (key == "parent" || key == "ctrl_deps") {
-            take_ids(value, out_.control);
+            out_.control = node_ids(value, node_.where);
         } else if (key == "data_deps") {
-            take_ids(value, out_.data);
+            out_.data = node_ids(value, node_.where);
         } else if (key == "ts") {
             out_.start = micros_to_ns(value, graph_.report);
         } else if (key == "inclusive_dur" || key == "dur") {
             out_.duration = micros_to_ns(value, graph_.report);
-        } else if (key == "attrs" && value.is_array()) {
-            for (const Json& attribute : value) {
-                take_listed(attribute);
-            }
-        } else if (!take_values(key, value) && key != "id") {
+        } else if (key == "attrs" && value.starts_with('[')) {
+            take_listed(value);
+        } else if (!take_values(key, value)) {
             take_attribute(key, value);
         }
     }
 
-    void take_listed(const Json& attribute) {
-        const bool named = attribute.is_object() && attribute.contains("name") && attribute["name"].is_string() &&
-                           attribute.contains("value");
-        if (named) {
-            take_attribute(attribute["name"].get<std::string>(), attribute["value"]);
-        } else {
-            graph_.report.warn("unreadable_attribute");
-        }
-    }
-
-    void take_ids(const Json& value, std::vector<std::uint64_t>& ids) {
-        for (const Json& id : value.is_array() ? value : Json::array({value})) {
-            const std::uint64_t number = node_id(id, node_.where);
-            if (number != out_.id) { // the root is its own parent
-                ids.push_back(number);
+    // [{"name":"rf_id","type":"uint64","value":2},...]
+    void take_listed(std::string_view list) {
+        std::string element;
+        std::size_t at = 1;
+        while (at < list.size() && list[at] != ']') {
+            element.clear();
+            at = copy_json_value(list, at, element) + 1; // behind the comma or the bracket
+            std::string name;
+            std::string value;
+            for (JsonMembers members(element); members.next();) {
+                if (members.key() == "name") {
+                    name = text_of(members.value());
+                } else if (members.key() == "value") {
+                    value = members.value();
+                }
+            }
+            if (name.empty() || value.empty()) {
+                graph_.report.warn("unreadable_attribute");
+            } else {
+                take_attribute(name, value);
+            }
+            if (list[at - 1] == ']') {
+                break;
             }
         }
     }
 
     // Inputs and outputs: an object of lists, or a list each.
-    bool take_values(const std::string& key, const Json& value) {
-        if (key == "inputs" || key == "outputs") {
-            const bool in = key == "inputs";
-            Json& values = in ? record_.inputs : record_.outputs;
-            values = value.is_object() ? value.value("values", Json::array()) : value;
-            if (value.is_object()) {
-                (in ? input_shapes_ : output_shapes_) = value.value("shapes", Json::array());
-                (in ? record_.input_types : output_types_) = value.value("types", Json::array());
+    bool take_values(std::string_view key, std::string_view value) {
+        const bool in = key.starts_with("input");
+        Values& values = in ? inputs_ : outputs_;
+        if (!in && !key.starts_with("output")) {
+            return false;
+        }
+        key.remove_prefix(in ? 5 : 6);
+        if (key == "s" && value.starts_with('{')) {
+            for (JsonMembers members(value); members.next();) {
+                take_list(values, members.key(), members.value());
             }
             return true;
         }
-        Json* list = key == "input_shapes"   ? &input_shapes_
-                     : key == "input_types"  ? &record_.input_types
-                     : key == "output_shapes" ? &output_shapes_
-                     : key == "output_types" ? &output_types_
-                                             : nullptr;
+        return take_list(values, key == "s" ? "values" : key.substr(key.starts_with('_') ? 1 : 0), value);
+    }
+
+    static bool take_list(Values& values, std::string_view key, std::string_view value) {
+        std::string* list = key == "values"   ? &values.values
+                            : key == "shapes" ? &values.shapes
+                            : key == "types"  ? &values.types
+                                              : nullptr;
         if (list != nullptr) {
             *list = value;
         }
         return list != nullptr;
     }
 
-    // What only numbers records (rf_id) and what says "none" is not kept.
-    void take_attribute(const std::string& key, const Json& value) {
-        const std::optional<std::int64_t> number = whole_number(value);
-        if (key == "rf_id" || (key == "seq_id" && number == -1) || (key == "fw_tid" && number == 0) ||
-            (key == "op_schema" && value == "")) {
+    void take_attribute(std::string_view key, std::string_view value) {
+        const std::optional<std::int64_t> number =
+            value.starts_with('"') ? std::nullopt : whole_number(value);
+        if (says_nothing(key, number, value == R"("")")) {
             return;
         }
         if (key == "tid" && number) {
@@ -120,30 +143,30 @@ class PyTorchReader {
             stream_ = *number;
         } else if (key == "fw_parent" && number && *number >= 0) {
             out_.forward = static_cast<std::uint64_t>(*number);
-        } else if (key == "cat" && value.is_string()) {
-            category_ = value.get<std::string>();
-        } else if (key == "scope" && number && (*number == 0 || *number == kUserScope)) {
+        } else if (key == "cat" && value.starts_with('"')) {
+            category_ = text_of(value);
+        } else if (key == "scope" && number == kUserScope) {
             scope_ = *number;
         } else if (!take_comm_attribute(record_, key, value)) {
-            add_argument(out_.args, key, value.dump());
+            add_argument(out_.args, text_of('"' + std::string(key) + '"'), value);
         }
     }
 
     void set_kind() {
         const std::string& cat = category_;
-        const bool nccl = out_.name.starts_with("nccl") || out_.name.starts_with("rccl");
         if (cat == "kernel") {
-            out_.kind = nccl ? EventKind::comm : EventKind::kernel;
+            out_.kind = is_nccl_kernel(out_.name) ? EventKind::comm : EventKind::kernel;
         } else if (cat == "gpu_memcpy") {
             out_.kind = EventKind::memcpy;
-            out_.copy.kind = copy_kind();
+            out_.copy.kind = copy_of_name(out_.name);
         } else if (cat == "gpu_memset") {
             out_.kind = EventKind::memset;
             out_.copy.kind = CopyKind::memset;
         } else if (cat == "cuda_runtime" || cat == "cuda_driver") {
             out_.kind = EventKind::api;
         } else if (cat.empty() || cat == "cpu_op" || cat == "user_annotation") {
-            out_.kind = scope_ == kUserScope || cat == "user_annotation" ? EventKind::annotation : EventKind::host;
+            out_.kind =
+                scope_ == kUserScope || cat == "user_annotation" ? EventKind::annotation : EventKind::host;
         } else {
             out_.kind = EventKind::other;
             out_.category = cat;
@@ -152,22 +175,11 @@ class PyTorchReader {
         out_.lane = out_.on_device ? stream_ : thread_;
     }
 
-    // "Memcpy HtoD (Pageable -> Device)"
-    CopyKind copy_kind() const {
-        for (const CopyKind kind : {CopyKind::host_to_device, CopyKind::device_to_host, CopyKind::device_to_device,
-                                    CopyKind::peer_to_peer, CopyKind::host_to_host}) {
-            if (out_.name.find(to_string(kind)) != std::string::npos) {
-                return kind;
-            }
-        }
-        return CopyKind::unknown;
-    }
-
-    void keep_values(const char* key, const Json& values, const Json& shapes, const Json& types) {
-        if (!values.empty() || !shapes.empty() || !types.empty()) {
+    void keep(const char* key, const Values& values) {
+        if (values.values != "[]" || values.shapes != "[]" || values.types != "[]") {
             add_argument(out_.args, key,
-                         fmt::format(R"({{"values":{},"shapes":{},"types":{}}})", values.dump(), shapes.dump(),
-                                     types.dump()));
+                         fmt::format(R"({{"values":{},"shapes":{},"types":{}}})", values.values,
+                                     values.shapes, values.types));
         }
     }
 
@@ -175,9 +187,8 @@ class PyTorchReader {
     GraphBuilder& graph_;
     GraphNode out_;
     CommRecord record_;
-    Json input_shapes_ = Json::array();
-    Json output_shapes_ = Json::array();
-    Json output_types_ = Json::array();
+    Values inputs_;
+    Values outputs_;
     std::string category_;
     std::int64_t thread_ = -1;
     std::int64_t stream_ = -1;

@@ -152,7 +152,8 @@ Reader list_of(const GlobalMetadata& metadata, const char* name, const std::stri
             fmt::format("{}: attribute {}", path, name)};
 }
 
-template <class Row> void put_table(GlobalMetadata& metadata, const char* name, const std::vector<Row>& rows) {
+template <class Row>
+void put_table(GlobalMetadata& metadata, const char* name, const std::vector<Row>& rows) {
     Writer writer(add_list(metadata, name));
     for (Row row : rows) {
         fields(writer, row);
@@ -210,7 +211,8 @@ void take_strings(const GlobalMetadata& metadata, const std::string& path, Trace
     for (const std::string& text : strings->bytes_list().values()) {
         const std::size_t row = trace.strings.size();
         if (trace.strings.intern(text).value != row) {
-            throw InputError(path + ": attribute echosim_strings", fmt::format("string {} is there twice", row));
+            throw InputError(path + ": attribute echosim_strings",
+                             fmt::format("string {} is there twice", row));
         }
     }
 }
@@ -264,10 +266,11 @@ void take_event(const chakra::Node& node, const std::string& where, Trace& trace
         return;
     }
     if (node.type() != chakra::METADATA_NODE) {
-        throw InputError(where, fmt::format("node {} has no attribute {}", node.id(), kEventName),
-                         fmt::format("nodes were added since echosim wrote the file; without the attribute {} "
-                                     "in its metadata it is read as any Chakra trace",
-                                     kVersionName));
+        throw InputError(
+            where, fmt::format("node {} has no attribute {}", node.id(), kEventName),
+            fmt::format("nodes were added since echosim wrote the file; without the attribute {} "
+                        "in its metadata it is read as any Chakra trace",
+                        kVersionName));
     }
 }
 
@@ -321,7 +324,8 @@ void put_event_row(chakra::Node& node, std::uint32_t stream, const Event& event)
     fields(writer, row);
 }
 
-Imported read_own_chakra(const GlobalMetadata& metadata, DelimitedMessages& messages, const std::string& path) {
+Imported read_own_chakra(const GlobalMetadata& metadata, DelimitedMessages& messages,
+                         const std::string& path) {
     Imported result;
     Trace& trace = result.trace;
     ImportReport& report = result.report;
@@ -336,7 +340,8 @@ Imported read_own_chakra(const GlobalMetadata& metadata, DelimitedMessages& mess
     for (std::size_t i = 0; i < expected.size(); ++i) {
         const EventColumns& events = trace.streams[i].events;
         if (events.size() != expected[i]) {
-            throw InputError(path, fmt::format("stream {} has {} of its {} events", i, events.size(), expected[i]),
+            throw InputError(path,
+                             fmt::format("stream {} has {} of its {} events", i, events.size(), expected[i]),
                              "the file was cut off or changed since echosim wrote it; export it again");
         }
         report.events += events.size();

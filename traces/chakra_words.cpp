@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "traces/chakra_graph.h"
+#include "traces/json_text.h"
+#include "traces/nccl_names.h"
 
 #include <algorithm>
-#include <array>
-#include <cctype>
 #include <charconv>
 #include <filesystem>
 #include <limits>
@@ -16,61 +16,30 @@ bool digit(char c) {
     return c >= '0' && c <= '9';
 }
 
-template <class Value, std::size_t n> using Words = std::array<std::pair<std::string_view, Value>, n>;
-
-template <class Value, std::size_t n>
-std::optional<Value> first_in(std::string_view text, const Words<Value, n>& words) {
-    for (const auto& [word, value] : words) {
-        if (text.find(word) != std::string_view::npos) {
-            return value;
-        }
-    }
-    return std::nullopt;
-}
-
 } // namespace
 
-std::optional<CollectiveKind> collective_named(std::string_view name) {
-    // longer words first: "gather" lies in "allgather", "reduce" in "allreduce"
-    constexpr Words<CollectiveKind, 11> kWords{{{"allreduce", CollectiveKind::all_reduce},
-                                                {"reducescatter", CollectiveKind::reduce_scatter},
-                                                {"allgather", CollectiveKind::all_gather},
-                                                {"alltoall", CollectiveKind::all_to_all},
-                                                {"broadcast", CollectiveKind::broadcast},
-                                                {"send", CollectiveKind::send_recv},
-                                                {"recv", CollectiveKind::send_recv},
-                                                {"scatter", CollectiveKind::scatter},
-                                                {"gather", CollectiveKind::gather},
-                                                {"reduce", CollectiveKind::reduce},
-                                                {"barrier", CollectiveKind::all_reduce}}};
-    std::string plain;
-    for (const char c : name.substr(0, 256)) {
-        if (c != '_' && c != '-') {
-            plain += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-        }
+std::string valid_utf8(std::string_view text) {
+    if (std::all_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; })) {
+        return std::string(text);
     }
-    return first_in(plain, kWords);
+    std::string out;
+    while (!text.empty()) {
+        const std::size_t length = utf8_length(text);
+        out += length == 0 ? std::string_view("\xef\xbf\xbd") : text.substr(0, length);
+        text.remove_prefix(std::max<std::size_t>(length, 1));
+    }
+    return out;
 }
 
 std::optional<DType> tensor_type_in(std::string_view types) {
-    constexpr Words<DType, 16> kWords{{{"Tensor(float)", DType::fp32},
-                                       {"Tensor(c10::BFloat16)", DType::bf16},
-                                       {"Tensor(c10::Half)", DType::fp16},
-                                       {"Tensor(long", DType::int64},
-                                       {"Tensor(int)", DType::int32},
-                                       {"Tensor(signed char)", DType::int8},
-                                       {"Tensor(unsigned char)", DType::int8},
-                                       {"Tensor(bool)", DType::int8},
-                                       {"Tensor(c10::Float8", DType::fp8},
-                                       {"Tensor(bfloat16)", DType::bf16},
-                                       {"Tensor(half)", DType::fp16},
-                                       {"Tensor(float16)", DType::fp16},
-                                       {"Tensor(float32)", DType::fp32},
-                                       {"Tensor(int32)", DType::int32},
-                                       {"Tensor(int64)", DType::int64},
-                                       {"Tensor(int8)", DType::int8}}};
-    const std::size_t at = types.find("Tensor(");
-    return at == std::string_view::npos ? std::nullopt : first_in(types.substr(at, 32), kWords);
+    constexpr std::string_view kTensor = "Tensor(";
+    const std::size_t begin = types.find(kTensor);
+    if (begin == std::string_view::npos) {
+        return std::nullopt;
+    }
+    types.remove_prefix(begin + kTensor.size());
+    const std::optional<ElementType> element = element_type(types.substr(0, types.find(')')));
+    return element ? std::optional(element->type) : std::nullopt;
 }
 
 std::optional<TimeNs> nanoseconds(std::uint64_t micros, ImportReport& report) {
@@ -96,7 +65,15 @@ int rank_of_name(const std::string& path) {
         --begin;
     }
     // "et_1.0.4": the end of a version, not a rank
-    const bool version = begin >= 2 && text[begin - 1] == '.' && digit(text[begin - 2]);
+    std::size_t before = begin;
+    for (int dots = 0; dots < 2 && before > 0 && text[before - 1] == '.'; ++dots) {
+        --before;
+        while (before > 0 && digit(text[before - 1])) {
+            --before;
+        }
+    }
+    const bool version = std::count(text.begin() + static_cast<std::ptrdiff_t>(before),
+                                    text.begin() + static_cast<std::ptrdiff_t>(begin), '.') == 2;
     const bool set_off = begin > 0 && std::string_view("._-").find(text[begin - 1]) != std::string_view::npos;
     const bool named = begin >= 4 && text.substr(begin - 4, 4) == "rank";
     int rank = -1;

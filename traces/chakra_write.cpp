@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simulator/core/error.h"
 #include "traces/chakra.h"
+#include "traces/chakra_graph.h"
 #include "traces/chakra_order.h"
 #include "traces/chakra_tables.h"
 #include "traces/json_text.h"
@@ -37,10 +38,10 @@ class ChakraWriter {
     ChakraWriter(const Trace& trace, const std::string& path) : trace_(trace), path_(path), file_(path) {}
 
     void write() {
-        const std::vector<int> ranks = trace_.classes.empty() || trace_.classes[0].ranks.empty()
-                                           ? std::vector<int>{}
-                                           : std::vector<int>{
-                                                 static_cast<int>(trace_.classes[0].ranks[0].first)};
+        const std::vector<int> ranks =
+            trace_.classes.empty() || trace_.classes[0].ranks.empty()
+                ? std::vector<int>{}
+                : std::vector<int>{static_cast<int>(trace_.classes[0].ranks[0].first)};
         rank_ = ranks.empty() ? -1 : ranks[0];
         number_groups();
         chakra::GlobalMetadata metadata;
@@ -63,7 +64,7 @@ class ChakraWriter {
             throw InputError(path_, fmt::format("a message of {} bytes; Chakra allows 2 GiB", size),
                              "export a shorter part of the trace");
         }
-        for (std::size_t rest = size; ; rest >>= 7U) {
+        for (std::size_t rest = size;; rest >>= 7U) {
             buffer_ += static_cast<char>(rest < 0x80 ? rest : (rest & 0x7fU) | 0x80U);
             if (rest < 0x80) {
                 break;
@@ -148,8 +149,8 @@ class ChakraWriter {
         const std::uint32_t stream = stream_of(order.events[place]);
         const Event event = trace_.streams[stream].events.row(index_of(order.events[place]));
         node_.Clear();
-        node_.set_id(std::uint64_t{place} + 1); // 0 is the record of the groups
-        node_.set_name(valid_utf8(trace_.text(event.name)));
+        node_.set_id(std::uint64_t{place} + 1);              // 0 is the record of the groups
+        node_.set_name(valid_utf8(trace_.text(event.name))); // its bytes as they are lie in echosim_strings
         if (order.caller[place] != kNoRow) {
             node_.add_ctrl_deps(std::uint64_t{order.caller[place]} + 1);
         }
@@ -162,17 +163,6 @@ class ChakraWriter {
         put_kind(trace_.streams[stream], event);
         put_event_row(node_, stream, event);
         put(node_);
-    }
-
-    // Text as the schema's strings must be; the bytes as they are lie in echosim_strings.
-    static std::string valid_utf8(std::string_view text) {
-        std::string out;
-        while (!text.empty()) {
-            const std::size_t length = utf8_length(text);
-            out += length == 0 ? std::string_view("\xef\xbf\xbd") : text.substr(0, length);
-            text.remove_prefix(length == 0 ? 1 : length);
-        }
-        return out;
     }
 
     void put_kind(const TraceStream& stream, const Event& event) {
@@ -198,9 +188,7 @@ class ChakraWriter {
     void put_copy(const CopyOp& copy) {
         const bool load = copy.kind == CopyKind::host_to_device;
         const bool store = copy.kind == CopyKind::device_to_host;
-        node_.set_type(load    ? chakra::MEM_LOAD_NODE
-                       : store ? chakra::MEM_STORE_NODE
-                               : chakra::COMP_NODE);
+        node_.set_type(load ? chakra::MEM_LOAD_NODE : store ? chakra::MEM_STORE_NODE : chakra::COMP_NODE);
         attribute("tensor_size").set_uint64_val(copy.bytes);
     }
 
@@ -214,8 +202,8 @@ class ChakraWriter {
         }
         // what goes in: of an all-gather, one rank's share
         const bool share = op.kind == CollectiveKind::all_gather && op.group_size > 0;
-        attribute("comm_size").set_int64_val(
-            static_cast<std::int64_t>(share ? op.bytes / op.group_size : op.bytes));
+        attribute("comm_size")
+            .set_int64_val(static_cast<std::int64_t>(share ? op.bytes / op.group_size : op.bytes));
         const auto group = groups_.find(group_of(op));
         if (group != groups_.end()) {
             attribute("pg_name").set_string_val(fmt::format("{}", group->second));
@@ -277,7 +265,8 @@ class ChakraWriter {
 
 void write_chakra(const Trace& trace, const std::string& path) {
     if (trace.classes.size() > 1) {
-        throw InputError(path, fmt::format("Chakra ET has one rank a file; the trace has {}", trace.classes.size()),
+        throw InputError(path,
+                         fmt::format("Chakra ET has one rank a file; the trace has {}", trace.classes.size()),
                          "choose one with --ranks");
     }
     ChakraWriter(trace, path).write();
