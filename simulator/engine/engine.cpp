@@ -191,10 +191,11 @@ bool Engine::launch(std::uint32_t rank, const Op& op, const OpCost& cost) {
     if (recorded)
         f.row = add_row(rank, r);
     const Block& block = r.graph->graph->blocks[r.graph->graph->program[r.instance].block.value];
-    depend(r, f, who, r.tail[op.stream], op.kind == OpKind::sync ? 0 : r.graph->kernel_gap_ns + cost.gap_ns);
+    std::uint64_t& tail = r.tail[op.stream];
+    depend(r, f, who, tail, op.kind == OpKind::sync ? 0 : r.graph->kernel_gap_ns + cost.gap_ns);
     for (std::uint32_t i = 0; i < op.dep_count; ++i)
         depend(r, f, who, launch_of(r, block.deps[op.first_dep + i]), r.graph->event_wait_ns);
-    r.tail[op.stream] = r.local[r.op] = number + 1;
+    tail = r.local[r.op] = number + 1;
     if (op.record_port != kNoPort)
         r.ports[op.record_port] = number + 1;
     ++r.launched;
