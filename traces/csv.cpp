@@ -87,10 +87,15 @@ class CsvWriter {
     std::unordered_map<std::uint64_t, std::uint64_t> calls_; // class and correlation -> event
 };
 
+// "0-3 8": ranges, with ":stride" where it is not 1. A class of a large job stands for many thousands.
 std::string ranks_of(const TraceClass& row) {
     std::string text;
-    for (const int rank : expand_ranks(row.ranks)) {
-        text += fmt::format("{}{}", text.empty() ? "" : " ", rank);
+    for (const RankRange& range : row.ranks) {
+        text += fmt::format("{}{}", text.empty() ? "" : " ", range.first);
+        if (range.count > 1) {
+            text += fmt::format("-{}", range.first + (range.count - 1) * range.stride);
+            text += range.stride > 1 ? fmt::format(":{}", range.stride) : "";
+        }
     }
     return text;
 }

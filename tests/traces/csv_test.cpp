@@ -67,7 +67,7 @@ TEST(Csv, SpellsAnEventOut) {
     auto rows = table_of(small_trace());
     ASSERT_EQ(rows.size(), 5U);
     EXPECT_EQ(rows[0]["class"], "stage 0");
-    EXPECT_EQ(rows[0]["ranks"], "0 1 2 3");
+    EXPECT_EQ(rows[0]["ranks"], "0-3");
     EXPECT_EQ(rows[0]["kind"], "kernel");
     EXPECT_EQ(rows[0]["name"], "gemm");
     EXPECT_EQ(rows[0]["start_ns"], "1000");

@@ -111,6 +111,34 @@ TEST(SqliteFile, SliceSpellsAnEventOut) {
     EXPECT_EQ(comm.integer(4), 1);
 }
 
+// The query of docs/formats.md. The all-reduce runs from 70 to 90, a kernel beside it from 60 to 75: 15 are
+// exposed.
+TEST(SqliteFile, ExposedCommunication) {
+    Trace trace = recorded_trace();
+    Event kernel{60, 15, trace.strings.intern("beside"), EventKind::kernel};
+    trace.streams.push_back({0, 2, kernel.name, StreamKind::compute, 1, 8, {}});
+    trace.streams.back().events.push_back(kernel);
+    const std::string path = temporary_path(".sqlite");
+    write_sqlite(trace, path);
+    SqliteDatabase database = SqliteDatabase::open(path);
+    SqliteStatement rows(database, R"sql(
+WITH edge AS (
+  SELECT class, start_ns AS t, kind = 'comm' AS comm, kind <> 'comm' AS work
+    FROM slice WHERE kind IN ('kernel', 'comm')
+  UNION ALL
+  SELECT class, end_ns, -(kind = 'comm'), -(kind <> 'comm')
+    FROM slice WHERE kind IN ('kernel', 'comm')),
+span AS (
+  SELECT class, t, sum(comm) OVER w AS comm, sum(work) OVER w AS work, lead(t) OVER w AS next
+    FROM edge WINDOW w AS (PARTITION BY class ORDER BY t ROWS UNBOUNDED PRECEDING))
+SELECT sum((next - t) * (comm > 0)), sum((next - t) * (comm > 0 AND work = 0)) FROM span GROUP BY class;
+)sql",
+                         path);
+    ASSERT_TRUE(rows.step());
+    EXPECT_EQ(rows.integer(0), 20);
+    EXPECT_EQ(rows.integer(1), 15);
+}
+
 TEST(SqliteFile, CountsOfTheReport) {
     const std::string path = temporary_path(".sqlite");
     write_sqlite(recorded_trace(), path);
