@@ -84,8 +84,8 @@ std::vector<Command> make_commands() {
          .takes_rest = true,
          .run = run_show},
         {.name = "validate",
-         .arguments = "steps|collectives --data FILE [--cross] [--max-error P%]",
-         .summary = "compare predictions with published measurements",
+         .arguments = "steps|collectives|replay|all [--data FILE|FOLDER] [--cross] [--max-error P%]",
+         .summary = "compare predictions with measurements",
          .description =
              "Simulates every row of the measurements, prints measured and predicted times with the "
              "error, and a summary. A row that cannot be simulated is listed with the reason.\n"
@@ -93,13 +93,21 @@ std::vector<Command> make_commands() {
              "`validate collectives --cross` fits the constants again for each row without the tables of its "
              "own kind (the same GPU, collective and number of GPUs; the same hardware and network).\n"
              "\n"
+             "`validate replay` takes recorded durations, lets the engine start the work, and compares "
+             "with the recorded starts: of a folder of pipeline timelines (config.json, pp_rank_N.json) or "
+             "of a recorded trace. `validate all` takes a folder: its tables, and the pipeline timelines "
+             "below it.\n"
+             "\n"
              "With --max-error the exit code is 4 when the mean absolute error is larger.",
          .examples = {{"echosim validate steps --data runs.json", "errors by GPU and layout"},
                       {"echosim validate steps --data runs.json --json", "every row, as one JSON document"},
                       {"echosim validate steps --data runs.json --max-error 10%", "as a gate in CI"},
                       {"echosim validate collectives --data nccl_tests.json --cross",
-                       "collectives, each predicted from other machines' tables"}},
-         .words = {"steps", "collectives"},
+                       "collectives, each predicted from other machines' tables"},
+                      {"echosim validate replay profile/", "a recorded step, run again by the engine"}},
+         .words = {"steps", "collectives", "replay", "all"},
+         .completes = Completes::file,
+         .most_arguments = 100000,
          .run = run_validate},
         {.name = "collective",
          .arguments = "KIND --cluster NAME|FILE [--bytes SIZES] [--gpus N] [OPTIONS]",
@@ -282,7 +290,7 @@ std::vector<CommandOption> make_options() {
          .commands = {"simulate"}},
         {.name = "--data",
          .value = "FILE",
-         .help = "Measured steps or collectives, a JSON file.",
+         .help = "Measured steps or collectives, a JSON file; replay: a file or folder; all: a folder.",
          .completes = Completes::file,
          .commands = {"validate"}},
         {.name = "--cross",

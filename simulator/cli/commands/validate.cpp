@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "comm_models/calibration_file.h"
 #include "simulator/cli/command.h"
+#include "simulator/cli/commands/validate_kinds.h"
 #include "simulator/cli/console.h"
 #include "simulator/cli/job_input.h"
 #include "simulator/cli/output.h"
 #include "simulator/core/error.h"
-#include "simulator/core/json.h"
 #include "simulator/core/suggest.h"
-#include "validation/accuracy.h"
-#include "validation/collective_accuracy.h"
 #include "validation/collective_rows.h"
 
 #include <algorithm>
@@ -19,30 +17,37 @@
 namespace echosim {
 namespace {
 
-constexpr const char* kAvailable = "available: steps, collectives, all";
+constexpr const char* kAvailable = "available: steps, collectives, replay, all";
 
 std::string checked_kind(const Invocation& invocation) {
     const std::string where = "echosim validate";
     if (invocation.arguments.empty())
-        throw InputError(where, "what to validate is missing", "write: steps, collectives or all");
+        throw InputError(where, "what to validate is missing", "write: steps, collectives, replay or all");
     const std::string& kind = invocation.arguments[0];
-    if (kind == "interference" || kind == "memory" || kind == "replay")
+    if (kind == "interference" || kind == "memory")
         throw InputError(where, fmt::format("\"{}\" is not available in this version", kind), kAvailable);
-    const std::vector<std::string> kinds = {"steps", "collectives", "all"};
+    const std::vector<std::string> kinds = {"steps", "collectives", "replay", "all"};
     if (std::ranges::find(kinds, kind) == kinds.end())
         throw InputError(where, fmt::format("unknown kind \"{}\"{}", kind, did_you_mean(kinds, kind)),
                          kAvailable);
     return kind;
 }
 
-// The options of both kinds.
 struct Options {
-    ValidateOptions steps;
-    CollectiveValidateOptions collectives;
+    TableOptions tables;
     std::optional<double> limit; // percent
 };
 
+// A replay has no models: nothing of them can be set.
+void check_replay_options(const Invocation& invocation) {
+    for (const char* option : {"--set", "--cross", "--calibration"})
+        if (invocation.has(option))
+            throw InputError(option, "does not concern a replay: durations are those that were recorded");
+}
+
 Options read_options(const Invocation& invocation, const std::string& kind) {
+    if (kind == "replay")
+        check_replay_options(invocation);
     const Overrides overrides = read_overrides(invocation.values("--set"));
     if (!overrides.cluster.empty() || !overrides.flags.empty() || overrides.contention)
         throw InputError("echosim validate", "takes --set interference=VALUE only",
@@ -55,13 +60,34 @@ Options read_options(const Invocation& invocation, const std::string& kind) {
     if (invocation.has("--cross") && invocation.has("--calibration"))
         throw InputError("--cross", "fits its own constants: --calibration would have no use");
     Options options;
-    options.steps.interference = overrides.interference.value_or("off");
-    options.steps.calibration = invocation.value("--calibration").value_or("");
-    options.collectives.calibration = options.steps.calibration;
-    options.collectives.cross = invocation.has("--cross");
+    options.tables.steps.interference = overrides.interference.value_or("off");
+    options.tables.steps.calibration = invocation.value("--calibration").value_or("");
+    options.tables.collectives.calibration = options.tables.steps.calibration;
+    options.tables.collectives.cross = invocation.has("--cross");
     if (const auto text = invocation.value("--max-error"))
         options.limit = parse_percent("--max-error", *text);
     return options;
+}
+
+// What to validate: --data, for a replay also words of the command line.
+std::vector<std::string> data_of(const Invocation& invocation, const std::string& kind) {
+    std::vector<std::string> paths(invocation.arguments.begin() + 1, invocation.arguments.end());
+    const auto data = invocation.value("--data");
+    if (kind != "replay" && !paths.empty())
+        throw InputError("echosim validate", fmt::format("unexpected argument \"{}\"", paths[0]),
+                         "measurements are given with --data");
+    if (data && !paths.empty())
+        throw InputError("--data", fmt::format("is given beside \"{}\"", paths[0]), "leave one of them out");
+    if (data)
+        return {*data};
+    if (!paths.empty())
+        return paths;
+    if (kind == "replay")
+        throw InputError(
+            "echosim validate", "what to replay is missing",
+            "give a folder of pipeline timelines, or a recorded trace (file or folder of ranks)");
+    throw InputError("--data", kind == "all" ? "is missing: give the folder of the measurements"
+                                             : "is missing: give a file of measured " + kind);
 }
 
 // Files of a folder that hold a table which can be validated, in order of their names.
@@ -74,66 +100,51 @@ std::vector<std::string> tables_in(const std::string& folder) {
     return files;
 }
 
-// "steps", "collectives", or nothing when the file is no table of measurements.
-std::string kind_of_file(const std::string& path) {
-    const nlohmann::ordered_json json = read_json_file(path);
-    if (json.is_object() && json.contains("tables") && json.contains("rows"))
-        return "collectives";
-    const bool rows = json.is_array() && !json.empty() && json[0].is_object();
-    const bool steps = rows && (json[0].contains("iter_time_s") || json[0].contains("test_case"));
-    return steps ? "steps" : "";
-}
-
-ValidationReport report_of(const std::string& kind, const std::string& path, const Options& options) {
-    return kind == "steps" ? validate_steps(path, options.steps)
-                           : validate_collectives(path, options.collectives);
-}
-
-struct NamedReport {
-    std::string file;
-    ValidationReport report;
-};
-
-std::vector<NamedReport> reports_of(const std::string& kind, const std::string& data,
-                                    const Options& options) {
-    if (kind != "all")
-        return {{data, report_of(kind, data, options)}};
-    if (!std::filesystem::is_directory(data))
-        throw InputError("--data", fmt::format("\"{}\" is not a folder", data),
-                         "validate all takes the folder with the tables of measurements");
-    std::vector<NamedReport> reports;
-    for (const std::string& file : tables_in(data))
-        if (const std::string found = kind_of_file(file); !found.empty())
-            reports.push_back({file, report_of(found, file, options)});
+// What `validate all` finds in the folder.
+std::vector<KindReport> all_reports(const std::string& folder, const Options& options) {
+    if (!std::filesystem::is_directory(folder))
+        throw InputError("--data", fmt::format("\"{}\" is not a folder", folder),
+                         "validate all takes the folder with the measurements");
+    std::vector<KindReport> reports;
+    const std::vector<std::string> pipelines = pipeline_folders(folder);
+    if (std::ranges::find(pipelines, folder) == pipelines.end())
+        for (const std::string& file : tables_in(folder))
+            if (const std::string found = kind_of_table(file); !found.empty())
+                reports.push_back(validate_table(found, file, options.tables));
+    for (const std::string& pipeline : pipelines)
+        reports.push_back(validate_replay({pipeline}));
     if (reports.empty())
-        throw InputError("--data", fmt::format("the folder \"{}\" holds no table of measurements", data));
+        throw InputError("--data",
+                         fmt::format("the folder \"{}\" holds no table of measurements and no pipeline "
+                                     "timelines",
+                                     folder));
     return reports;
 }
 
-Output output_of(const std::string& kind, const std::vector<NamedReport>& reports) {
+Output output_of(const std::string& kind, const std::vector<KindReport>& reports) {
     if (kind != "all") {
-        const std::string document = document_text(report_to_json(reports[0].report));
-        return {.text = report_text(reports[0].report), .json = document, .file = document};
+        const std::string document = document_text(reports[0].json);
+        return {.text = reports[0].text, .json = document, .file = document};
     }
     std::string text;
     nlohmann::ordered_json json = {
         {"schema", "echosim.validate/1"}, {"kind", kind}, {"reports", nlohmann::ordered_json::array()}};
-    for (const NamedReport& named : reports) {
-        text += fmt::format("{}{}: {}\n", text.empty() ? "" : "\n", named.file, report_text(named.report));
-        json["reports"].push_back(report_to_json(named.report));
-        json["reports"].back()["file"] = named.file;
+    for (const KindReport& report : reports) {
+        text += fmt::format("{}{}: {}\n", text.empty() ? "" : "\n", report.path, report.text);
+        json["reports"].push_back(report.json);
+        json["reports"].back()["file"] = report.path;
     }
     const std::string document = document_text(json);
     return {.text = text, .json = document, .file = document};
 }
 
-ExitCode gate(const std::vector<NamedReport>& reports, double limit, Console& console) {
+ExitCode gate(const std::vector<KindReport>& reports, double limit, Console& console) {
     ExitCode code = ExitCode::ok;
-    for (const NamedReport& named : reports) {
-        const ValidationSummary summary = summarise(counted_rows(named.report));
+    for (const KindReport& report : reports) {
+        const ValidationSummary summary = summarise(report.counted);
         if (summary.rows > 0 && summary.mean_abs_error_percent <= limit)
             continue;
-        const std::string where = reports.size() > 1 ? named.file + ": " : std::string();
+        const std::string where = reports.size() > 1 ? report.path + ": " : std::string();
         console.error(summary.rows == 0
                           ? fmt::format("gate: {}no row was simulated", where)
                           : fmt::format("gate: {}the mean absolute error {:.2f} % is above {:.4g} %", where,
@@ -142,10 +153,6 @@ ExitCode gate(const std::vector<NamedReport>& reports, double limit, Console& co
     }
     return code;
 }
-
-} // namespace
-
-namespace {
 
 // Says of how many tables the calibration describes the links.
 void warn_of_calibration(const std::string& data, const std::string& calibration, Console& console) {
@@ -170,16 +177,19 @@ void warn_of_calibration(const std::string& data, const std::string& calibration
 
 int run_validate(const Invocation& invocation, Console& console) {
     const std::string kind = checked_kind(invocation);
-    const auto data = invocation.value("--data");
-    if (!data)
-        throw InputError("--data", kind == "all" ? "is missing: give the folder of the measurements"
-                                                 : "is missing: give a file of measured " + kind);
+    const std::vector<std::string> data = data_of(invocation, kind);
     const Options options = read_options(invocation, kind);
     check_output(invocation);
-    const std::vector<NamedReport> reports = reports_of(kind, *data, options);
-    const std::string& calibration = options.collectives.calibration;
+    std::vector<KindReport> reports;
+    if (kind == "all")
+        reports = all_reports(data[0], options);
+    else if (kind == "replay")
+        reports.push_back(validate_replay(data));
+    else
+        reports.push_back(validate_table(kind, data[0], options.tables));
+    const std::string& calibration = options.tables.collectives.calibration;
     if (kind == "collectives" && !calibration.empty())
-        warn_of_calibration(*data, calibration, console);
+        warn_of_calibration(data[0], calibration, console);
     write_output(invocation, output_of(kind, reports), console);
     return static_cast<int>(options.limit ? gate(reports, *options.limit, console) : ExitCode::ok);
 }

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "validation/accuracy.h"
+#include "validation/collective_accuracy.h"
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+namespace echosim {
+
+// One validation as it is printed.
+struct KindReport {
+    std::string path;
+    std::vector<ValidationRow> counted; // rows that a gate looks at
+    std::string text;
+    nlohmann::ordered_json json;
+};
+
+struct TableOptions {
+    ValidateOptions steps;
+    CollectiveValidateOptions collectives;
+};
+
+// kind: "steps" or "collectives".
+KindReport validate_table(const std::string& kind, const std::string& path, const TableOptions& options);
+// "steps", "collectives", or nothing when the file is no table of measurements.
+std::string kind_of_table(const std::string& path);
+
+// A folder of pipeline timelines, or a recorded trace: one file, a folder of ranks, or the files of the
+// ranks.
+KindReport validate_replay(const std::vector<std::string>& paths);
+// Folders of pipeline timelines: this one, or those in it at any depth, in order of their names.
+std::vector<std::string> pipeline_folders(const std::string& folder);
+
+} // namespace echosim
