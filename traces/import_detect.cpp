@@ -113,11 +113,11 @@ TraceFormat of_text(const std::string& path, const std::vector<char>& head) {
     if (is_chakra(std::as_bytes(std::span<const char>(head)))) {
         return TraceFormat::chakra;
     }
-    if (first == '{' || first == '[') {
-        return TraceFormat::trace_events;
-    }
     if (is_workload_text(text)) {
         return TraceFormat::workload_text;
+    }
+    if (first == '{' || first == '[') {
+        return TraceFormat::trace_events;
     }
     throw InputError(path + ":0", "is no trace that is known", std::string(kAccepted));
 }

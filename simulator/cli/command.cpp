@@ -43,6 +43,30 @@ constexpr std::string_view kCalibrateDescription =
     "the constants of the collective model to them. Prints the mean error before and after for each range "
     "of sizes and writes a calibration file for --calibration.";
 
+constexpr std::string_view kImportDescription =
+    "Reads what profilers and other simulators write and says what is in it: files, ranks, streams, kernels, "
+    "what was mended or dropped, what cannot be known. -o writes it as .etr; nothing is written without it.\n"
+    "\n"
+    "Formats are told by content: trace events of the PyTorch profiler (Kineto) and of Chrome, plain or "
+    "gzip; "
+    "the SQLite export of Nsight Systems; Chakra and PyTorch execution traces; workloads of SimAI, ASTRA-sim "
+    "and AICB; .etr. The files of a folder are the ranks of one job. A network description of SimAI or "
+    "ASTRA-sim becomes a cluster file.\n"
+    "\n"
+    "Clocks of different nodes are off by microseconds to minutes. The ends of collectives that ranks share "
+    "tell by how much; ranks that cannot be put on one clock are refused unless --align off is given.";
+
+constexpr std::string_view kExportDescription =
+    "Writes a recorded or simulated timeline for other tools. FILE is anything that `echosim import` reads.\n"
+    "\n"
+    "perfetto: one JSON file with all ranks. chrome: one file for each rank, as the PyTorch profiler writes "
+    "it "
+    "(Holistic Trace Analysis, TraceLens, TensorBoard). chakra: one Chakra ET for each rank (ASTRA-sim). "
+    "sqlite: a database with the view `slice`. csv: a row for each event. With more than one rank OUT is a "
+    "folder for chrome and chakra. Outputs appear whole or not at all, and are read again: as many kernels "
+    "as "
+    "went in.";
+
 std::vector<Command> make_commands() {
     return {
         {.name = "simulate",
@@ -143,6 +167,29 @@ std::vector<Command> make_commands() {
          .completes = Completes::file,
          .most_arguments = 1000,
          .run = run_calibrate},
+        {.name = "import",
+         .arguments = "FILE|FOLDER... [-o job.etr] [--align auto|off]",
+         .summary = "read recorded traces and workloads of other tools, put ranks on one clock",
+         .description = kImportDescription,
+         .examples = {{"echosim import rank0.pt.trace.json.gz", "what is in it"},
+                      {"echosim import traces/ -o job.etr", "a folder of ranks, as one timeline"},
+                      {"echosim import job.sqlite -o job.etr", "nsys export --type sqlite made it"},
+                      {"echosim import topology.yml -o mine.json",
+                       "a network of ASTRA-sim, as a cluster file"}},
+         .completes = Completes::file,
+         .most_arguments = 100000,
+         .run = run_import},
+        {.name = "export",
+         .arguments = "FILE|FOLDER --format perfetto|chrome|chakra|sqlite|csv -o OUT",
+         .summary = "write a timeline for Perfetto, Holistic Trace Analysis, ASTRA-sim, SQL or a spreadsheet",
+         .description = kExportDescription,
+         .examples = {{"echosim export job.etr --format perfetto -o job.json.gz", "for ui.perfetto.dev"},
+                      {"echosim export job.etr --format chrome --ranks 0,8 -o ranks/",
+                       "a file for each rank"},
+                      {"echosim export job.etr --format sqlite -o job.sqlite", "for questions in SQL"}},
+         .completes = Completes::file,
+         .most_arguments = 100000,
+         .run = run_export},
         {.name = "completion",
          .arguments = "bash|zsh|fish",
          .summary = "print a completion script for a shell",
@@ -184,6 +231,30 @@ std::vector<CommandOption> make_options() {
          .help =
              "Global ranks of the group in its own order, such as 0,8,16-23; node = rank / GPUs per node.",
          .commands = {"collective"}},
+        {.name = "--ranks",
+         .value = "LIST",
+         .help =
+             "Ranks to write, such as 0,8,16-23, or all; default: everything that was recorded, one rank of "
+             "each class of identical ranks.",
+         .commands = {"export"}},
+        {.name = "--format",
+         .value = "FORMAT",
+         .help = "What to write: perfetto, chrome, chakra, sqlite, csv.",
+         .choices = {"perfetto", "chrome", "chakra", "sqlite", "csv"},
+         .commands = {"export"}},
+        {.name = "--align",
+         .value = "HOW",
+         .help = "Clocks of the ranks: auto (default; moved where collectives tell that they differ, refused "
+                 "where nothing tells), off (as recorded).",
+         .choices = {"auto", "off"},
+         .commands = {"import", "export"}},
+        {.name = "--compress",
+         .help = "Compress the .etr (zstd): for archives; it is no longer mapped as it lies.",
+         .commands = {"import"}},
+        {.name = "--max-events",
+         .value = "N",
+         .help = "Refuse to write more events than this; default 20000000.",
+         .commands = {"export"}},
         {.name = "--stride",
          .value = "K",
          .help = "The group is every K-th of the --gpus GPUs, from rank 0.",
@@ -311,9 +382,10 @@ std::vector<CommandOption> make_options() {
         {.name = "--force",
          .help = "Write a JSON timeline of any size; without it more than 20 M events are refused.",
          .commands = {"simulate"}},
+        {.name = "--force", .help = "Write any number of events.", .commands = {"export"}},
         {.name = "--json",
          .help = "Print one JSON document on stdout instead of text.",
-         .commands = {"simulate", "show", "validate", "collective", "calibrate"}},
+         .commands = {"simulate", "show", "validate", "collective", "calibrate", "import"}},
         {.name = "--output",
          .letter = 'o',
          .value = "FILE",
@@ -321,14 +393,26 @@ std::vector<CommandOption> make_options() {
                  "- is stdout, instead of the text.",
          .completes = Completes::file,
          .commands = {"simulate", "show", "validate", "collective", "calibrate"}},
+        {.name = "--output",
+         .letter = 'o',
+         .value = "FILE.etr",
+         .help = "Write the timeline, completely or not at all (a network: its cluster file, JSON).",
+         .completes = Completes::file,
+         .commands = {"import"}},
+        {.name = "--output",
+         .letter = 'o',
+         .value = "OUT",
+         .help = "The file to write; chrome and chakra of more than one rank: a new folder.",
+         .completes = Completes::file,
+         .commands = {"export"}},
         {.name = "--quiet",
          .letter = 'q',
          .help = "Print only errors on stderr.",
-         .commands = {"simulate", "show", "validate", "collective", "calibrate"}},
+         .commands = {"simulate", "show", "validate", "collective", "calibrate", "import", "export"}},
         {.name = "--verbose",
          .letter = 'v',
          .help = "Print on stderr what is done; in the summary, all rows of every table.",
-         .commands = {"simulate", "show", "validate", "collective", "calibrate"}},
+         .commands = {"simulate", "show", "validate", "collective", "calibrate", "import", "export"}},
         {.name = "--markdown",
          .help = "Print the reference of all commands.",
          .commands = {"help"},
@@ -359,9 +443,8 @@ const std::vector<CommandOption>& options() {
 }
 
 const std::vector<std::string_view>& commands_to_come() {
-    static const std::vector<std::string_view> names = {"search", "plan",   "explain", "compare",
-                                                        "trace",  "import", "export",  "report",
-                                                        "view",   "merge",  "doctor"};
+    static const std::vector<std::string_view> names = {"search", "plan", "explain", "compare", "trace",
+                                                        "report", "view", "merge",   "doctor"};
     return names;
 }
 

@@ -67,6 +67,8 @@ int run_show(const Invocation& invocation, Console& console);
 int run_validate(const Invocation& invocation, Console& console);
 int run_collective(const Invocation& invocation, Console& console);
 int run_calibrate(const Invocation& invocation, Console& console);
+int run_import(const Invocation& invocation, Console& console);
+int run_export(const Invocation& invocation, Console& console);
 int run_completion(const Invocation& invocation, Console& console);
 int run_help(const Invocation& invocation, Console& console);
 

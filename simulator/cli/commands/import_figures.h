@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "traces/import_report.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace echosim {
+
+// What `import` says about one rank class.
+struct RankFigures {
+    std::string name;
+    std::uint64_t ranks = 0; // that it stands for; 0: not known
+    std::uint64_t kernels = 0;
+    TimeNs busy = 0;          // some work of the GPU is running
+    TimeNs communication = 0; // a communication kernel is running
+};
+
+struct TraceFigures {
+    std::vector<RankFigures> classes;
+    std::uint64_t ranks = 0;
+    std::uint64_t communication = 0; // kernels
+    TimeNs first = 0;                // start of the earliest event
+    TimeNs span = 0;                 // to the end of the latest
+};
+TraceFigures figures_of(const Trace& trace);
+
+// Kernels, communication kernels among them.
+std::uint64_t count_kernels(const Trace& trace);
+
+// What a word of ImportReport::warnings means.
+std::string warning_text(const std::string& word);
+
+// "2023-09-07 22:30:01.423 UTC" of nanoseconds since 1970.
+std::string wall_clock_text(TimeNs time);
+
+} // namespace echosim
