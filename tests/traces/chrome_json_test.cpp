@@ -108,7 +108,7 @@ TEST(Perfetto, ThreadsAreMonotoneAndNested) {
     for (unsigned seed = 0; seed < 4; ++seed) {
         const Trace trace = test::random_trace(seed);
         const auto events = events_of(trace, "X");
-        EXPECT_EQ(events.size(), trace.event_count());
+        EXPECT_EQ(events.size() + events_of(trace, "i").size(), trace.event_count());
         std::map<std::pair<int, int>, double> last_start;
         std::map<std::pair<int, int>, std::vector<double>> open;
         for (const json& event : events) {
@@ -178,7 +178,7 @@ TEST(Perfetto, CountersHaveUnits) {
     ASSERT_EQ(samples.size(), 2U);
     EXPECT_EQ(samples[1].at("name"), "memory");
     EXPECT_EQ(samples[1].at("ts"), 4.0);
-    EXPECT_EQ(samples[1].at("args"), json::parse(R"({"bytes":2.5e9})"));
+    EXPECT_EQ(samples[1].at("args"), json::parse(R"({"bytes":2.5e9,"counter":0})"));
 }
 
 TEST(Perfetto, StrangeNamesStayJson) {

@@ -33,7 +33,7 @@ class Dice {
         return std::uniform_int_distribution<std::uint32_t>(0, limit - 1)(engine_);
     }
     bool one_in(std::uint32_t n) { return below(n) == 0; }
-    std::uint64_t wide() { return std::uniform_int_distribution<std::uint64_t>()(engine_); }
+    std::uint64_t wide() { return std::uniform_int_distribution<std::uint64_t>()(engine_) >> 1U; }
 
   private:
     std::mt19937 engine_;
@@ -96,7 +96,7 @@ std::uint32_t random_ext(TraceBuilder& builder, Dice& dice, EventKind kind, std:
                                  dice.one_in(2) ? 0 : dice.wide(), dice.below(9)});
     case EventKind::instant:
     case EventKind::other:
-        return builder.name(dice.one_in(2) ? "overhead" : "kernel").value;
+        return builder.name(dice.one_in(2) ? "overhead" : "mine").value;
     default:
         return kNoRow;
     }

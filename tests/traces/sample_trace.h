@@ -23,6 +23,10 @@ Trace random_trace(unsigned seed);
 // One stream of `events` kernels, 10 us apart.
 Trace long_trace(std::size_t events);
 
+// The trace line by line, with names and rows of tables spelled out: equal for traces that differ in the
+// numbers of rows and names only, in rows that nothing uses, and in empty names.
+std::vector<std::string> spelled_out(const Trace& trace);
+
 // A path in the folder of temporary files, unique to the running test.
 std::string temporary_path(const std::string& ending);
 
