@@ -136,7 +136,7 @@ Json replay_to_json(const ReplayReport& report) {
 }
 
 std::string replay_text(const ReplayReport& report) {
-    return fmt::format("{}: {}\n\n", report.path, report.what) + rows_text(report) + skipped_text(report) +
+    return report.what + "\n\n" + rows_text(report) + skipped_text(report) +
            ranks_text(report) + details_text(report);
 }
 

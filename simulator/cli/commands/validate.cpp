@@ -124,7 +124,8 @@ std::vector<KindReport> all_reports(const std::string& folder, const Options& op
 Output output_of(const std::string& kind, const std::vector<KindReport>& reports) {
     if (kind != "all") {
         const std::string document = document_text(reports[0].json);
-        return {.text = reports[0].text, .json = document, .file = document};
+        const std::string title = kind == "replay" ? reports[0].path + ": " : std::string();
+        return {.text = title + reports[0].text, .json = document, .file = document};
     }
     std::string text;
     nlohmann::ordered_json json = {
