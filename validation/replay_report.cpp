@@ -136,8 +136,8 @@ Json replay_to_json(const ReplayReport& report) {
 }
 
 std::string replay_text(const ReplayReport& report) {
-    return report.what + "\n\n" + rows_text(report) + skipped_text(report) +
-           ranks_text(report) + details_text(report);
+    return report.what + "\n\n" + rows_text(report) + skipped_text(report) + ranks_text(report) +
+           details_text(report);
 }
 
 } // namespace echosim
