@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "validation/replay.h"
 
+#include "simulator/core/error.h"
 #include "simulator/engine/engine.h"
 #include "simulator/graph/graph_from_trace.h"
 
@@ -139,6 +140,16 @@ void Comparison::add_total() {
     total.replayed.span = timeline_.end + step_.zero_ns - begin;
 }
 
+ReplayComparison replay_with(const Trace& trace, Peers peers) {
+    const RecordedStep step = graph_from_trace(trace, peers);
+    const NoSlowdown none;
+    const Timeline timeline = simulate({.placement = step.placement,
+                                        .graphs = step.annotated,
+                                        .slowdown = none,
+                                        .record = std::vector<bool>(step.classes.size(), true)});
+    return Comparison(trace, step, timeline).compare();
+}
+
 } // namespace
 
 double ReplayRow::span_error_percent() const {
@@ -148,13 +159,16 @@ double ReplayRow::span_error_percent() const {
 }
 
 ReplayComparison replay(const Trace& trace) {
-    const RecordedStep step = graph_from_trace(trace);
-    const NoSlowdown none;
-    const Timeline timeline = simulate({.placement = step.placement,
-                                        .graphs = step.annotated,
-                                        .slowdown = none,
-                                        .record = std::vector<bool>(step.classes.size(), true)});
-    return Comparison(trace, step, timeline).compare();
+    try {
+        return replay_with(trace, Peers::matched);
+    } catch (const DeadlockError&) {
+        ReplayComparison comparison = replay_with(trace, Peers::ignored);
+        comparison.notes.insert(
+            comparison.notes.begin(),
+            "the matched collectives would wait for each other in a circle: every rank is "
+            "replayed on its own");
+        return comparison;
+    }
 }
 
 } // namespace echosim

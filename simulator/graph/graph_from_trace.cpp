@@ -6,6 +6,7 @@
 #include "simulator/graph/recorded_rank.h"
 
 #include <algorithm>
+#include <span>
 
 namespace echosim {
 namespace {
@@ -47,14 +48,15 @@ void place(const recorded::RecordedGroups& groups, const Trace& trace, RecordedS
 
 } // namespace
 
-RecordedStep graph_from_trace(const Trace& trace) {
+RecordedStep graph_from_trace(const Trace& trace, Peers peers) {
     if (!trace.timed)
         throw InputError("trace", "it has no times: a graph without durations cannot be replayed", "");
     std::vector<recorded::RecordedRank> ranks = collect_ranks(trace);
     if (ranks.empty())
         throw InputError("trace", "it has no device work (kernels, copies): there is nothing to replay",
                          "record with the activities of the GPU (Kineto: ProfilerActivity.CUDA)");
-    const recorded::RecordedGroups groups = recorded::find_groups(trace, ranks);
+    const std::span<const Flow> flows = peers == Peers::matched ? trace.flows : std::span<const Flow>{};
+    const recorded::RecordedGroups groups = recorded::find_groups(trace, flows, ranks);
     RecordedStep step;
     TimeNs latency = 0;
     for (const recorded::RecordedRank& rank : ranks) {

@@ -24,23 +24,27 @@
 //     is work of the CPU. These are the tails, at the moment of the call, of the stream (of all streams), or
 //     what the event stands behind; for a copy to the host the copy. If the stream is not recorded: that of
 //     the thread's last launch if its tail ended before the call did, else, of a call of 20 us and more, the
-//     op that ended last, within 10 us before its return. Any other call of 20 us and more that returned
-//     within 10 us after the device became idle waited for the device (cudaFree: whenever it returned); a
+//     op that ended last, within 30 us before its return. Any other call of 20 us and more that returned
+//     within 30 us after the device became idle waited for the device (cudaFree: whenever it returned); a
 //     launch that took so long behind 256 ops and more waited for the op that ended then (full queue).
 // Device.
 //   - A stream runs its ops in order of launch; several ops of one launch (a CUDA graph) in recorded order.
 //     An op is launched at the end of its call, or earlier where it started earlier; from there to the start
-//     on an idle stream it takes the rank's median of that time (launch latency). Between ops of a busy
-//     stream: the rank's mean gap, of kernels, kernels of one launch, and copies.
+//     on an idle stream it takes the rank's median of that time (launch latency). Before an op on a busy
+//     stream: the rank's mean gap before ops of its name, or, of fewer than four, before kernels, kernels of
+//     one launch, or copies.
 //   - Two ops of a stream that overlap (programmatic dependent launch) overlap again by the same time.
 //   - A stream that waited for a CUDA event depends on the tail of the recording stream at the moment of the
 //     record. Where the event is not recorded, n waits before a launch mean up to n of the streams lately in
 //     use, those first whose last op ended last before the launched op began.
 //   - An op that started more than 4 us after all that (a stream of its own priority, an implicit barrier of
-//     the default stream) depends on the op of another stream that ended last, within 10 us before it.
-//   - An op without a call in the file is launched when the op before it on its stream has ended, after the
-//     recorded time between them, as a delay of the host; if an op of another stream ended within 10 us
-//     before it, after that one. The first one: at its recorded start.
+//     the default stream) depends on the op of another stream that ended last, within 30 us before it. If
+//     there is none, the replay starts it earlier, and notes say so; but the first op of a stream that waited
+//     while the device was idle (busy for less than a tenth of the time) waited for work of before the
+//     recording: the stream is occupied so long.
+//   - An op without a call in the file follows the op before it on its stream after the recorded time, or,
+//     if it started late, the op of another stream as above. The first one of a stream: at its recorded
+//     start.
 //   - No dependency is used that the times contradict (by more than 2 us).
 // Between ranks. Matched collectives and transfers (traces/align.h) start when the last member comes and end
 // together; their time alone is the shortest of their members' durations, that of the member that came last.
@@ -60,7 +64,10 @@ struct RecordedStep {
     std::vector<std::string> notes;
 };
 
+// ignored: every rank runs on its own, as if its peers had not been recorded.
+enum class Peers : std::uint8_t { matched, ignored };
+
 // Throws InputError when the trace has no device work or no times.
-RecordedStep graph_from_trace(const Trace& trace);
+RecordedStep graph_from_trace(const Trace& trace, Peers peers = Peers::matched);
 
 } // namespace echosim

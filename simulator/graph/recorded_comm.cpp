@@ -16,9 +16,9 @@ struct Member {
 class GroupFinder {
   public:
     GroupFinder(const Trace& trace, std::vector<RecordedRank>& ranks) : trace_(trace), ranks_(ranks) {}
-    RecordedGroups find() {
+    RecordedGroups find(std::span<const Flow> flows) {
         number_ops();
-        for (const Flow& flow : trace_.flows)
+        for (const Flow& flow : flows)
             if (flow.kind == FlowKind::collective || flow.kind == FlowKind::p2p)
                 join(flow);
         start();
@@ -167,8 +167,9 @@ void GroupFinder::add_group(std::span<const std::uint32_t> ids) {
 
 } // namespace
 
-RecordedGroups find_groups(const Trace& trace, std::vector<RecordedRank>& ranks) {
-    return GroupFinder(trace, ranks).find();
+RecordedGroups find_groups(const Trace& trace, std::span<const Flow> flows,
+                           std::vector<RecordedRank>& ranks) {
+    return GroupFinder(trace, ranks).find(flows);
 }
 
 } // namespace echosim::recorded

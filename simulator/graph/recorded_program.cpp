@@ -12,6 +12,8 @@ namespace {
 
 constexpr std::size_t kBlockOps = 32'768; // an op's number within its block has 16 bits
 
+constexpr TimeNs kMostGap = std::numeric_limits<std::int32_t>::max(); // of OpCost::gap_ns
+
 // A place in the program: a call begins, a call that waited returns, or an op without a call is there.
 struct Item {
     enum class Kind : std::uint8_t { op, call, end };
@@ -162,7 +164,6 @@ std::uint32_t Writer::work_of(const RecordedOp& op, std::uint32_t index) {
 
 void Writer::device(std::uint32_t index, std::uint32_t clock, TimeNs launch_cost) {
     constexpr TimeNs kMostHost = std::numeric_limits<std::uint32_t>::max();
-    constexpr TimeNs kMostGap = std::numeric_limits<std::int32_t>::max();
     if (launch_cost > kMostHost)
         host(clock, launch_cost - kMostHost, {}, cpu_);
     const RecordedOp& recorded = rank_.ops[index];
@@ -225,6 +226,8 @@ void Writer::unlaunched(std::uint32_t index) {
     const std::uint32_t clock = rank_.clocks + op.stream;
     if (op.before == kNothing)
         delay(clock, op.start - rank_.latency);
+    else if (gap_before(index) > kMostGap) // more than an op can hold
+        host(clock, gap_before(index) - rank_.latency, {&op.before, 1}, cpu_);
     device(index, clock, 0);
 }
 

@@ -139,7 +139,7 @@ struct RecordedGroups {
     std::uint64_t matched = 0;                       // collectives
     std::uint64_t repeated = 0;                      // not used: two of the members are of one rank
 };
-RecordedGroups find_groups(const Trace& trace, std::vector<RecordedRank>& ranks);
+RecordedGroups find_groups(const Trace& trace, std::span<const Flow> flows, std::vector<RecordedRank>& ranks);
 
 std::vector<std::string> notes(const std::vector<RecordedRank>& ranks, const RecordedGroups& groups);
 

@@ -130,6 +130,16 @@ TEST(GraphFromTraceStreams, OpsWithoutCallsKeepTheTimeBetweenThem) {
     EXPECT_EQ(replayed.start("two"), 100'000);
 }
 
+TEST(GraphFromTraceStreams, TheTimeBetweenOpsWithoutCallsMayBeLong) {
+    HandTrace trace = one_rank();
+    trace.op(7, "one", {10'000, 100'000});
+    trace.op(7, "two", {5'000'110'000, 10'000}); // 5 s later
+    Replayed replayed(trace.finish());
+    EXPECT_EQ(replayed.start("two"), 5'000'110'000);
+    replayed.scale("one", 0.5);
+    EXPECT_EQ(replayed.start("two"), 5'000'060'000);
+}
+
 TEST(GraphFromTraceStreams, AGraphIsOneLaunchOfManyOps) {
     HandTrace trace = one_rank();
     settle_latency(trace);

@@ -68,6 +68,21 @@ TEST(Replay, RefusesATraceWithoutDeviceWork) {
     EXPECT_THROW(replay(trace.finish()), InputError);
 }
 
+TEST(Replay, CollectivesThatWouldWaitInACircleAreNotMatched) {
+    HandTrace trace;
+    for (int rank = 0; rank < 2; ++rank) { // the first of rank 0 is said to meet the second of rank 1
+        trace.rank(rank);
+        trace.launch({10'000, 5'000}, 7, "one", {17'000, 15'000}, EventKind::comm);
+        trace.launch({15'000, 5'000}, 7, "two", {33'000, 15'000}, EventKind::comm);
+    }
+    // streams: 0 and 2 the threads, 1 and 3 those of the device
+    trace.flow(event_ref(1, 0), event_ref(3, 1));
+    trace.flow(event_ref(1, 1), event_ref(3, 0));
+    const ReplayComparison comparison = replay(trace.finish());
+    EXPECT_EQ(comparison.total.replayed.span, 38'000); // 10 .. 48
+    EXPECT_NE(comparison.notes.at(0).find("in a circle"), std::string::npos);
+}
+
 // The 8-rank DLRM step of 2023 (V100, Kineto without synchronisation records).
 TEST(Replay, EightRanksOfDlrm) {
     const std::string folder = "../shared/data/inputs/kineto/dlrm_8rank";
