@@ -121,9 +121,15 @@ std::vector<KindReport> all_reports(const std::string& folder, const Options& op
     return reports;
 }
 
+nlohmann::ordered_json json_of(const KindReport& report) {
+    const auto* replay = std::get_if<ReplayReport>(&report.result);
+    return replay != nullptr ? replay_to_json(*replay)
+                             : report_to_json(std::get<ValidationReport>(report.result));
+}
+
 Output output_of(const std::string& kind, const std::vector<KindReport>& reports) {
     if (kind != "all") {
-        const std::string document = document_text(reports[0].json);
+        const std::string document = document_text(json_of(reports[0]));
         const std::string title = kind == "replay" ? reports[0].path + ": " : std::string();
         return {.text = title + reports[0].text, .json = document, .file = document};
     }
@@ -132,7 +138,7 @@ Output output_of(const std::string& kind, const std::vector<KindReport>& reports
         {"schema", "echosim.validate/1"}, {"kind", kind}, {"reports", nlohmann::ordered_json::array()}};
     for (const KindReport& report : reports) {
         text += fmt::format("{}{}: {}\n", text.empty() ? "" : "\n", report.path, report.text);
-        json["reports"].push_back(report.json);
+        json["reports"].push_back(json_of(report));
         json["reports"].back()["file"] = report.path;
     }
     const std::string document = document_text(json);

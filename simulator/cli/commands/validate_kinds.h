@@ -2,9 +2,10 @@
 #pragma once
 #include "validation/accuracy.h"
 #include "validation/collective_accuracy.h"
+#include "validation/replay_report.h"
 
-#include <nlohmann/json.hpp>
 #include <string>
+#include <variant>
 #include <vector>
 
 namespace echosim {
@@ -14,7 +15,7 @@ struct KindReport {
     std::string path;
     std::vector<ValidationRow> counted; // rows that a gate looks at
     std::string text;
-    nlohmann::ordered_json json;
+    std::variant<ValidationReport, ReplayReport> result;
 };
 
 struct TableOptions {

@@ -2,7 +2,6 @@
 #include "simulator/cli/commands/validate_kinds.h"
 #include "traces/import.h"
 #include "validation/pipeline_timeline.h"
-#include "validation/replay_report.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -41,8 +40,9 @@ ReplayReport replay_recorded(const std::vector<std::string>& paths) {
 
 KindReport validate_replay(const std::vector<std::string>& paths) {
     const bool pipeline = paths.size() == 1 && is_pipeline_timeline(paths[0]);
-    const ReplayReport report = pipeline ? replay_pipeline(paths[0]) : replay_recorded(paths);
-    return {report.path, counted_rows(report.validation), replay_text(report), replay_to_json(report)};
+    ReplayReport report = pipeline ? replay_pipeline(paths[0]) : replay_recorded(paths);
+    const std::string name = report.path;
+    return {name, counted_rows(report.validation), replay_text(report), std::move(report)};
 }
 
 std::vector<std::string> pipeline_folders(const std::string& folder) {

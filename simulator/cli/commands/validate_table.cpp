@@ -2,6 +2,7 @@
 #include "simulator/cli/commands/validate_kinds.h"
 #include "simulator/core/json.h"
 
+#include <nlohmann/json.hpp>
 #include <utility>
 
 namespace echosim {
@@ -16,9 +17,9 @@ std::string kind_of_table(const std::string& path) {
 }
 
 KindReport validate_table(const std::string& kind, const std::string& path, const TableOptions& options) {
-    const ValidationReport report = kind == "steps" ? validate_steps(path, options.steps)
-                                                    : validate_collectives(path, options.collectives);
-    return {path, counted_rows(report), report_text(report), report_to_json(report)};
+    ValidationReport report = kind == "steps" ? validate_steps(path, options.steps)
+                                              : validate_collectives(path, options.collectives);
+    return {path, counted_rows(report), report_text(report), std::move(report)};
 }
 
 } // namespace echosim
