@@ -55,8 +55,9 @@ TEST(Parse, HelpComesBeforeEveryOtherCheck) {
 TEST(Parse, SuggestsCommands) {
     EXPECT_THAT(refusal({"simulat"}), HasSubstr("did you mean \"simulate\"?"));
     EXPECT_THAT(refusal({"shwo"}), HasSubstr("did you mean \"show\"?"));
-    EXPECT_THAT(refusal({"frobnicate"}),
-                HasSubstr("commands: simulate, show, validate, collective, calibrate, completion"));
+    EXPECT_THAT(
+        refusal({"frobnicate"}),
+        HasSubstr("commands: simulate, show, validate, collective, calibrate, import, export, completion"));
 }
 
 TEST(Parse, NamesCommandsThatAreNotBuiltYet) {

@@ -13,11 +13,11 @@ namespace echosim {
 struct JobRecording {
     int ranks = 4;
     int collectives = 40;
-    std::vector<TimeNs> offsets;  // of the clock of each rank; empty: 0
-    std::vector<int> first;       // first collective that the rank recorded; empty: 0
-    std::vector<int> last;        // one past the last; empty: all
-    TimeNs jitter = 2'000;        // ends differ by up to this
-    TimeNs step_jitter = 150'000; // of the time between two collectives
+    std::vector<TimeNs> offsets = {}; // of the clock of each rank; empty: 0
+    std::vector<int> first = {};      // first collective that the rank recorded; empty: 0
+    std::vector<int> last = {};       // one past the last; empty: all
+    TimeNs jitter = 2'000;            // ends differ by up to this
+    TimeNs step_jitter = 150'000;     // of the time between two collectives
     CollectiveKind kind = CollectiveKind::all_reduce;
     bool communicator = false; // recorded
     bool sequence = false;
