@@ -16,7 +16,7 @@ namespace echosim {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
+using Json = nlohmann::json;
 
 const fs::path kInputs = "../shared/data/inputs";
 
