@@ -34,6 +34,7 @@ struct Sequences {
     std::map<SequenceKey, std::map<std::uint32_t, std::vector<Call>>> collectives; // by class
     std::map<PairKey, std::array<std::vector<Call>, 2>> pairs; // calls of `from`, calls of `to`
     std::uint64_t calls = 0;
+    std::vector<bool> shared; // by communicator
 };
 
 bool same_size_everywhere(CollectiveKind kind) {
@@ -71,6 +72,27 @@ void add_pair(Sequences& found, const CommOp& op, int rank, const Call& call) {
     found.pairs[key][first ? 0 : 1].back().signature = op.bytes;
 }
 
+// Whether the calls of other classes may be on the same row: the ranks are recorded, or another class has it.
+// Some recorders name a communicator by its address, which differs in every process.
+std::vector<bool> shared_communicators(const Trace& trace) {
+    std::vector<bool> shared(trace.communicators.size(), false);
+    std::vector<std::uint32_t> first(trace.communicators.size(), kNoRow);
+    for (const TraceStream& stream : trace.streams) {
+        for (std::size_t i = 0; i < stream.events.size(); ++i) {
+            if (stream.events.kind[i] != EventKind::comm || stream.events.ext[i] == kNoRow) {
+                continue;
+            }
+            const std::uint32_t row = trace.comm_ops.at(stream.events.ext[i]).communicator;
+            if (row != kNoRow) {
+                first.at(row) = first[row] == kNoRow ? stream.rank_class : first[row];
+                shared[row] =
+                    shared[row] || first[row] != stream.rank_class || !trace.communicators[row].ranks.empty();
+            }
+        }
+    }
+    return shared;
+}
+
 // A send or receive whose peer nobody names meets the only other rank, or nobody knows whom.
 bool meets_all(const Trace& trace, const CommOp& op) {
     if (op.kind != CollectiveKind::send_recv || op.communicator == kNoRow) {
@@ -97,9 +119,10 @@ void collect(const Trace& trace, std::uint32_t stream_row, std::uint32_t& places
         if (is_pair(op, rank)) {
             add_pair(found, op, rank, call);
         } else if (op.group_size != 1 && meets_all(trace, op)) {
-            const bool named = op.communicator != kNoRow;
+            const bool named = op.communicator != kNoRow && found.shared.at(op.communicator);
             unnamed = unnamed || !named;
-            const SequenceKey key{.communicator = op.communicator, .place = named ? 0 : places};
+            const SequenceKey key{.communicator = named ? op.communicator : kNoRow,
+                                  .place = named ? 0 : places};
             found.collectives[key][stream.rank_class].push_back(call);
         }
     }
@@ -118,6 +141,7 @@ Sequences collect(const Trace& trace) {
         return std::tie(x.rank_class, x.device, x.number) < std::tie(y.rank_class, y.device, y.number);
     });
     Sequences found;
+    found.shared = shared_communicators(trace);
     std::vector<std::uint32_t> places(trace.classes.size(), 0);
     for (const std::uint32_t s : order) {
         collect(trace, s, places.at(trace.streams[s].rank_class), found);

@@ -132,6 +132,19 @@ TEST(Match, AGraphWithoutTimesMeetsByItsOrder) {
     EXPECT_EQ(match_collectives(trace).collectives, 40U);
 }
 
+TEST(Match, CommunicatorsNamedByAnAddressMeetByTheirOrder) {
+    Trace trace = record_job({.ranks = 2, .communicator = true});
+    trace.communicators.clear();
+    for (std::size_t rank = 0; rank < 2; ++rank) { // an address of the process, no ranks
+        const NameId name = trace.strings.intern("9459410" + std::to_string(rank));
+        trace.communicators.push_back({name, kNoName, {}});
+        for (const std::uint32_t row : trace.streams[rank].events.ext) {
+            trace.comm_ops.at(row).communicator = static_cast<std::uint32_t>(rank);
+        }
+    }
+    EXPECT_EQ(match_collectives(trace).collectives, 40U);
+}
+
 TEST(Match, ASecondTimeNothingChanges) {
     Trace trace = record_job({.ranks = 3, .communicator = true});
     match_collectives(trace);
