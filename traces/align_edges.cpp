@@ -17,7 +17,8 @@ struct Meeting {
 };
 using EdgeKey = std::tuple<bool, std::uint32_t, std::uint32_t>; // pairs, from, to
 
-// Whether a member may leave before the last one has come.
+// Whether a member may leave before the last one has come: not of most collectives, nor of one that is not
+// known.
 bool leaves_early(const Trace& trace, std::uint64_t event) {
     const EventColumns& events = trace.streams.at(stream_of(event)).events;
     const std::uint32_t row = events.ext.at(index_of(event));

@@ -69,9 +69,11 @@ bool plausible(std::span<const std::byte> message, bool node) {
     return true;
 }
 
+// A message without fields says nothing: zeros alone (a file with holes) are none.
 bool is_chakra_protobuf(std::span<const std::byte> head) {
     constexpr int kMessages = 8;
     std::size_t at = 0;
+    bool any = false;
     for (int i = 0; i < kMessages && at < head.size(); ++i) {
         const std::optional<std::uint64_t> length = read_varint(head, at);
         if (!length) {
@@ -81,9 +83,10 @@ bool is_chakra_protobuf(std::span<const std::byte> head) {
         if (!plausible(head.subspan(at, size), i > 0)) {
             return false;
         }
+        any = any || size > 0;
         at += size;
     }
-    return at > 1;
+    return any;
 }
 
 bool is_execution_trace_json(std::string_view head) {

@@ -146,27 +146,41 @@ void GraphBuilder::collectives_of_host() {
     }
 }
 
-// A kernel of NCCL that does not say what it does: the record in whose call it was launched does.
-void GraphBuilder::inherit_comms() {
+// The record in whose call a kernel was launched.
+std::uint32_t GraphBuilder::comm_of_caller(const Row& row) const {
     constexpr int kCalls = 4;
+    const Row* caller = &row;
+    for (int i = 0; i < kCalls && caller != nullptr; ++i) {
+        const Dependency* up = caller->dependencies > 0 ? &dependencies_[caller->first_dependency] : nullptr;
+        const auto found =
+            up != nullptr && up->kind == FlowKind::control ? row_of_.find(up->on) : row_of_.end();
+        caller = found == row_of_.end() ? nullptr : &rows_[found->second];
+        if (caller != nullptr && caller->comm != kNoRow && comms_[caller->comm].op.kind != kNoCollective) {
+            return caller->comm;
+        }
+    }
+    return kNoRow;
+}
+
+// A kernel of NCCL that does not say what it does: the record in whose call it was launched does, or its
+// name.
+void GraphBuilder::inherit_comms() {
     for (Row& row : rows_) {
-        if (row.event.kind != EventKind::comm || row.comm != kNoRow) {
+        if (row.event.kind != EventKind::comm ||
+            (row.comm != kNoRow && comms_[row.comm].op.kind != kNoCollective)) {
             continue;
         }
-        const Row* caller = &row;
-        for (int i = 0; i < kCalls && caller != nullptr && row.comm == kNoRow; ++i) {
-            const Dependency* up =
-                caller->dependencies > 0 ? &dependencies_[caller->first_dependency] : nullptr;
-            const auto found =
-                up != nullptr && up->kind == FlowKind::control ? row_of_.find(up->on) : row_of_.end();
-            caller = found == row_of_.end() ? nullptr : &rows_[found->second];
-            row.comm = caller == nullptr ? kNoRow : caller->comm;
+        const std::uint32_t called = comm_of_caller(row);
+        if (called != kNoRow) {
+            row.comm = called;
+            continue;
         }
         if (row.comm == kNoRow) {
-            report.warn("unknown_collective");
+            const NcclKernelName name = parse_nccl_kernel(builder_.so_far().text(row.event.name));
             row.comm = static_cast<std::uint32_t>(comms_.size());
-            comms_.emplace_back();
+            comms_.push_back({.op = {.kind = name.kind, .dtype = name.dtype}, .group = {}});
         }
+        report.warn("unknown_collective", comms_[row.comm].op.kind == kNoCollective ? 1 : 0);
     }
 }
 
@@ -212,10 +226,6 @@ void GraphBuilder::join_group(CommOp& op, const std::string& name) {
 // What goes into an all-gather is one rank's share of its size as nccl-tests counts it.
 std::uint32_t GraphBuilder::comm_op(const GraphComm& comm) {
     CommOp op = comm.op;
-    op.dtype = comm.dtype.value_or(op.dtype);
-    if (!comm.dtype) {
-        report.note("data types of communication are not in the file: bf16 stands for them");
-    }
     if (!comm.group.empty()) {
         join_group(op, comm.group);
     }

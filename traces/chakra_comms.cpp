@@ -113,9 +113,9 @@ bool has_other_end(CollectiveKind kind) {
 }
 
 std::optional<ElementType> element_of(const ParsedRecord& record) {
-    const std::optional<DType> listed =
+    const std::optional<ElementType> listed =
         record.input_types.empty() ? std::nullopt : tensor_type_in(record.input_types[0].dump());
-    return listed ? element_type(to_string(*listed)) : element_type(record.dtype);
+    return listed ? listed : element_type(record.dtype);
 }
 
 void set_sizes(const ParsedRecord& record, GraphComm& comm) {
@@ -125,7 +125,7 @@ void set_sizes(const ParsedRecord& record, GraphComm& comm) {
     const std::optional<ElementType> element = element_of(record);
     CommOp& op = comm.op;
     if (element) {
-        comm.dtype = element->type;
+        op.dtype = element->type;
     }
     op.in_elements = in.elements > 0 ? in.elements : std::min(record.in_elements, kMost);
     op.out_elements = out.elements > 0 ? out.elements : std::min(record.out_elements, kMost);

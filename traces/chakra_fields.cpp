@@ -38,13 +38,13 @@ std::int32_t rank_of(std::optional<std::int64_t> number) {
                : -1;
 }
 
-std::optional<CollectiveKind> collective(const ChakraFields& fields, ImportReport& report) {
+CollectiveKind collective(const ChakraFields& fields, ImportReport& report) {
     const std::optional<std::int64_t> type = fields.number("comm_type");
     if (!type) {
         return parse_nccl_kernel(fields.node.name).kind;
     }
     if (*type < 0 || *type >= static_cast<std::int64_t>(kCollectives.size())) {
-        return std::nullopt;
+        return kNoCollective;
     }
     if (*type == kBarrier) {
         report.warn("barrier"); // an all-reduce of nothing
@@ -52,19 +52,16 @@ std::optional<CollectiveKind> collective(const ChakraFields& fields, ImportRepor
     return kCollectives[static_cast<std::size_t>(*type)];
 }
 
-// Leaves node.comm empty where the node does not say which collective it is: its call may.
 void set_communication(ChakraFields& fields, ImportReport& report) {
     GraphComm comm;
     comm.group = fields.group;
     comm.input_bytes = true;
     comm.op.bytes = size_of(fields, "comm_size", report);
-    comm.dtype = tensor_type_in(fields.input_types);
+    if (const std::optional<ElementType> element = tensor_type_in(fields.input_types)) {
+        comm.op.dtype = element->type;
+    }
     if (fields.type == comm_coll) {
-        const std::optional<CollectiveKind> kind = collective(fields, report);
-        if (!kind) {
-            return;
-        }
-        comm.op.kind = *kind;
+        comm.op.kind = collective(fields, report);
         comm.op.peer = rank_of(fields.number("root"));
     } else {
         const bool send = fields.type == comm_send;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include "traces/import_report.h"
+#include "traces/nccl_names.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -20,7 +21,6 @@ namespace echosim {
 // A collective or a transfer of a node. Groups are named; what is known of a group may stand in another node.
 struct GraphComm {
     CommOp op; // group and communicator are filled in by the builder
-    std::optional<DType> dtype;
     std::string group;
     bool input_bytes = false; // op.bytes is what goes into the collective (comm_size of Chakra)
 };
@@ -84,6 +84,7 @@ class GraphBuilder {
     std::uint32_t lane(std::pair<int, std::int64_t> key, std::string_view name, bool on_device);
     void add_dependencies(const GraphNode& node, Row& row);
     void collectives_of_host();
+    std::uint32_t comm_of_caller(const Row& row) const;
     void inherit_comms();
     void place_in_time();
     void join_group(CommOp& op, const std::string& name);
@@ -110,7 +111,7 @@ class GraphBuilder {
 // Bytes that are no UTF-8 become U+FFFD.
 std::string valid_utf8(std::string_view text);
 // The type of the first "Tensor(float)" in the text.
-std::optional<DType> tensor_type_in(std::string_view types);
+std::optional<ElementType> tensor_type_in(std::string_view types);
 // Microseconds of a file as nanoseconds; nothing when they leave the range, which is counted.
 std::optional<TimeNs> nanoseconds(std::uint64_t micros, ImportReport& report);
 // "NAME.3.et", "NAME_3.json", "NAME.3.json.gz": 3; -1: the name says nothing.

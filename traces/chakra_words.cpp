@@ -31,15 +31,14 @@ std::string valid_utf8(std::string_view text) {
     return out;
 }
 
-std::optional<DType> tensor_type_in(std::string_view types) {
+std::optional<ElementType> tensor_type_in(std::string_view types) {
     constexpr std::string_view kTensor = "Tensor(";
     const std::size_t begin = types.find(kTensor);
     if (begin == std::string_view::npos) {
         return std::nullopt;
     }
     types.remove_prefix(begin + kTensor.size());
-    const std::optional<ElementType> element = element_type(types.substr(0, types.find(')')));
-    return element ? std::optional(element->type) : std::nullopt;
+    return element_type(types.substr(0, types.find(')')));
 }
 
 std::optional<TimeNs> nanoseconds(std::uint64_t micros, ImportReport& report) {

@@ -198,7 +198,9 @@ class ChakraWriter {
             put_transfer(op);
         } else {
             node_.set_type(chakra::COMM_COLL_NODE);
-            attribute("comm_type").set_int64_val(comm_type(op.kind));
+            if (op.kind != kNoCollective) {
+                attribute("comm_type").set_int64_val(comm_type(op.kind));
+            }
         }
         // what goes in: of an all-gather, one rank's share
         const bool share = op.kind == CollectiveKind::all_gather && op.group_size > 0;

@@ -91,10 +91,11 @@ void check_labels(const Trace& trace, const TableSizes& sizes, const std::string
 void check_comm_ops(const Trace& trace, const TableSizes& sizes, const std::string& where) {
     for (std::size_t i = 0; i < trace.comm_ops.size(); ++i) {
         const CommOp& op = trace.comm_ops[i];
+        const bool collective = known(op.kind, CollectiveKind::send_recv) || op.kind == kNoCollective;
+        const bool dtype = known(op.dtype, DType::int64) || op.dtype == kNoDType;
         const bool algorithm = known(op.algorithm, Algorithm::direct) || op.algorithm == kNoAlgorithm;
         const bool protocol = known(op.protocol, Protocol::simple) || op.protocol == kNoProtocol;
-        if (!known(op.kind, CollectiveKind::send_recv) || !known(op.dtype, DType::int64) || !algorithm ||
-            !protocol || !known(op.direction, Direction::both)) {
+        if (!collective || !dtype || !algorithm || !protocol || !known(op.direction, Direction::both)) {
             refuse(fmt::format("{}: comm op {}", where, i),
                    "unknown kind, data type, algorithm, protocol or direction");
         }

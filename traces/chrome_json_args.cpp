@@ -123,8 +123,14 @@ std::string TraceEventArgs::reader_name(const Event& event) const {
 }
 
 void TraceEventArgs::put_comm(fmt::memory_buffer& out, const CommOp& op) {
-    fmt::format_to(at_end(out), R"("collective":"{}","bytes":{},"dtype":"{}","Group size":{},"Seq":{},)",
-                   to_string(op.kind), op.bytes, torch_word(op.dtype), op.group_size, op.sequence);
+    if (op.kind != kNoCollective) {
+        fmt::format_to(at_end(out), R"("collective":"{}",)", to_string(op.kind));
+    }
+    fmt::format_to(at_end(out), R"("bytes":{},)", op.bytes);
+    if (op.dtype != kNoDType) {
+        fmt::format_to(at_end(out), R"("dtype":"{}",)", torch_word(op.dtype));
+    }
+    fmt::format_to(at_end(out), R"("Group size":{},"Seq":{},)", op.group_size, op.sequence);
     if (op.group != kNoName) {
         fmt::format_to(at_end(out), R"("group":{},)", name(op.group));
     }
@@ -153,7 +159,7 @@ void TraceEventArgs::put_comm(fmt::memory_buffer& out, const CommOp& op) {
 }
 
 void TraceEventArgs::put_group(fmt::memory_buffer& out, const CommOp& op) {
-    if (dialect_ == TraceDialect::chrome) {
+    if (dialect_ == TraceDialect::chrome && op.kind != kNoCollective) {
         fmt::format_to(at_end(out), R"("Collective name":"{}",)", torch_word(op));
     }
     if (op.communicator != kNoRow) {

@@ -182,8 +182,8 @@ void TraceEventWriter::put_counter(std::size_t row) {
         fmt::format_to(std::back_inserter(buffer_), R"({{"ph":"C","pid":{},"tid":0,)",
                        threads_.pid_of_class(counter.rank_class));
         put_json_time(buffer_, "ts", counter.time_ns[i]);
-        fmt::format_to(std::back_inserter(buffer_), R"("name":{},"args":{{{}:{},"counter":{}}}}})",
-                       args_.name(counter.name), unit, counter.value[i], row);
+        fmt::format_to(std::back_inserter(buffer_), R"("name":{},"counter":{},"args":{{{}:{}}}}})",
+                       args_.name(counter.name), row, unit, counter.value[i]);
     }
 }
 

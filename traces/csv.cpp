@@ -152,9 +152,9 @@ void CsvWriter::put_comm(const Event& event) {
         return;
     }
     const CommOp& op = trace_.comm_ops[event.ext];
-    put(to_string(op.kind));
+    put(op.kind == kNoCollective ? std::string_view{} : to_string(op.kind));
     put(to_string(op.direction));
-    put(to_string(op.dtype));
+    put(op.dtype == kNoDType ? std::string_view{} : to_string(op.dtype));
     put(op.algorithm == kNoAlgorithm ? std::string_view{} : to_string(op.algorithm));
     put(op.protocol == kNoProtocol ? std::string_view{} : to_string(op.protocol));
     number(op.channels);

@@ -13,6 +13,7 @@
 #include "traces/merge.h"
 #include "traces/nsys.h"
 #include "traces/sqlite_file.h"
+#include "traces/unknown_comms.h"
 #include "traces/workload_text.h"
 
 #include <algorithm>
@@ -155,7 +156,7 @@ Imported merged(std::vector<Imported>& parts) {
         traces.push_back(std::move(part.trace));
     }
     parts.clear();
-    all.trace = merge(traces);
+    all.trace = merge(std::move(traces));
     return all;
 }
 
@@ -216,6 +217,7 @@ Imported import_trace(const std::vector<std::string>& paths, const ImportOptions
             align(all, clocks, matching, paths.front(), options.align);
         }
     }
+    note_unknown_communication(all.trace, all.report);
     for (std::string& note : notes) {
         all.report.note(std::move(note));
     }

@@ -110,8 +110,7 @@ TraceFormat of_text(const std::string& path, const std::vector<char>& head) {
     if (is_echo_json(text)) {
         return TraceFormat::echo_json;
     }
-    const bool zeros = text.substr(0, 8).find_first_not_of('\0') == std::string_view::npos; // a sparse file
-    if (!zeros && is_chakra(std::as_bytes(std::span<const char>(head)))) {
+    if (is_chakra(std::as_bytes(std::span<const char>(head)))) {
         return TraceFormat::chakra;
     }
     if (is_workload_text(text)) {

@@ -22,11 +22,15 @@ struct ImportReport {
     std::uint64_t kernels = 0;         // kernels, communication kernels among them
     std::map<std::string, std::uint64_t> warnings; // what was mended or dropped: "negative_duration" -> count
     std::vector<std::string> notes;                // what cannot be known from these files, in words
-    std::optional<Alignment> alignment;            // of several recordings, when it was measured
+    std::map<std::string, std::vector<std::uint64_t>> counted_notes; // likewise, with a count for each "{}"
+    std::optional<Alignment> alignment; // of several recordings, when it was measured
 
     void warn(std::string_view kind, std::uint64_t count = 1);
-    void note(std::string text);         // once each
-    void add(const ImportReport& other); // sums; notes once each
+    void note(std::string text); // once each
+    // "{} of {} kernels have no size", {3, 8}: once each text, with the sums of the counts.
+    void note_counts(std::string text, const std::vector<std::uint64_t>& counts);
+    void add(const ImportReport& other);        // sums; notes once each
+    std::vector<std::string> all_notes() const; // those with counts spelled out, after the others
 };
 
 struct Imported {

@@ -6,7 +6,6 @@
 #include "traces/kineto_text.h"
 
 #include <algorithm>
-#include <fmt/format.h>
 #include <limits>
 #include <unordered_map>
 
@@ -189,14 +188,19 @@ class Builder {
 };
 
 void note_dropped(KinetoTable& table) {
-    std::string fields;
+    constexpr std::size_t kMostFields = 12;
+    std::size_t told = 0;
+    std::uint64_t more = 0;
     for (const auto& [field, count] : table.dropped_fields) {
-        if (fields.size() < 200) {
-            fields += fmt::format("{}\"{}\" ({})", fields.empty() ? "" : ", ", field.substr(0, 40), count);
+        if (++told <= kMostFields) {
+            table.report.note_counts(
+                "{} events have a member \"" + field.substr(0, 40) + "\", which is not kept", {count});
+        } else {
+            more += count;
         }
     }
-    if (!fields.empty()) {
-        table.report.note("members of events that are not kept: " + fields);
+    if (more > 0) {
+        table.report.note_counts("{} more members of events are not kept", {more});
     }
 }
 

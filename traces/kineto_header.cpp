@@ -161,8 +161,8 @@ void read_recorder(const Json& document, KinetoHeader& header, ImportReport& rep
             continue;
         }
         if (text.size() > kMostMetaBytes) {
-            report.note(
-                fmt::format("member \"{}\" of the document ({} bytes) is not kept", key, text.size()));
+            report.note_counts("{} bytes of a member of the document are not kept: \"" + key + "\"",
+                               {text.size()});
             continue;
         }
         meta[key] = value;

@@ -6,7 +6,6 @@
 #include "traces/nccl_names.h"
 
 #include <algorithm>
-#include <fmt/format.h>
 #include <unordered_map>
 #include <utility>
 
@@ -222,10 +221,9 @@ void describe_comms(KinetoTable& table, const Calls& calls) {
         unknown += comm.described ? 0U : 1U;
     });
     if (unknown > 0) {
-        table.report.note(
-            fmt::format("the sizes of {} of {} communication kernels are not in the file: record "
-                        "with record_shapes=True, or with PyTorch 2.4 and later",
-                        unknown, all));
+        table.report.note_counts("the sizes of {} of {} communication kernels are not in the file: record "
+                                 "with record_shapes=True, or with PyTorch 2.4 and later",
+                                 {unknown, all});
     }
 }
 
@@ -248,9 +246,9 @@ void link_calls(KinetoTable& table) {
         }
     });
     if (unmatched > 0) {
-        table.report.note(fmt::format("the calls that launched {} of {} records of the device are not in the "
-                                      "file: recording began later, or calls were not recorded",
-                                      unmatched, work));
+        table.report.note_counts("the calls that launched {} of {} records of the device are not in the "
+                                 "file: recording began later, or calls were not recorded",
+                                 {unmatched, work});
     }
     describe_comms(table, calls);
 }
@@ -265,20 +263,16 @@ void check_arrows(KinetoTable& table) {
     sort(table.arrived);
     const Calls calls(table);
     std::uint64_t unmatched = 0;
-    std::uint64_t idle = 0;
     for (const std::uint64_t id : table.arrived) {
         if (!std::binary_search(table.launched.begin(), table.launched.end(), id)) {
             const bool call = id <= 0xffffffffU && calls.find(static_cast<std::uint32_t>(id)) != kNoRef;
-            ++(call ? idle : unmatched);
+            unmatched += call ? 0U : 1U; // a call that launched nothing has an end of an arrow all the same
         }
     }
     for (const std::uint64_t id : table.launched) {
         unmatched += std::binary_search(table.arrived.begin(), table.arrived.end(), id) ? 0U : 1U;
     }
     table.report.warn("unmatched_flow", unmatched);
-    if (idle > 0) {
-        table.report.note(fmt::format("{} arrows of the profiler end at calls that launched nothing", idle));
-    }
 }
 
 } // namespace echosim

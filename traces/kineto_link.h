@@ -10,7 +10,7 @@ namespace echosim {
 void link_calls(KinetoTable& table);
 
 // Arrows from calls to device work (ac2g) that lack an end: counted as unmatched_flow, except those that
-// Kineto draws at calls that launched nothing, which are told in a note.
+// Kineto draws at calls that launched nothing.
 void check_arrows(KinetoTable& table);
 
 } // namespace echosim

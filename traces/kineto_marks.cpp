@@ -84,20 +84,16 @@ bool KinetoRecords::sample(const RecordFields& fields) {
         return true;
     }
     JsonMembers members(fields.args);
-    const std::size_t first = piece_.samples.size();
-    std::uint32_t counter = kNoRow;
+    if (const auto counter = whole_number(fields.counter); counter && *counter >= 0 && *counter < kNoRow) {
+        row.counter = static_cast<std::uint32_t>(*counter);
+    }
     while (members.next()) {
-        if (own_ && members.key() == "counter") {
-            counter = static_cast<std::uint32_t>(whole_number(members.value()).value_or(kNoRow));
-        } else if (!read_double(members.value(), row.value)) {
+        if (!read_double(members.value(), row.value)) {
             piece_.report.warn("non_numeric_sample");
         } else if (known) {
             row.series = piece_.strings.intern(json_unescaped(members.key(), plain));
             piece_.samples.push_back(row);
         }
-    }
-    for (std::size_t i = first; i < piece_.samples.size(); ++i) {
-        piece_.samples[i].counter = counter;
     }
     return members.valid();
 }

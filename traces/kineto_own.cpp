@@ -42,7 +42,7 @@ DType element_of(std::string_view word) {
             return type;
         }
     }
-    return DType::bf16;
+    return kNoDType;
 }
 
 template <class Number> void read(std::string_view value, Number& to) {
@@ -216,8 +216,7 @@ class OwnArgs {
     bool of_comm(std::string_view key, std::string_view value) {
         CommOp& op = comm.op;
         if (key == "collective") {
-            own_.has_row = true;
-            op.kind = collective_from(unquoted(value)).value_or(CollectiveKind::all_reduce);
+            op.kind = collective_from(unquoted(value)).value_or(kNoCollective);
         } else if (key == "dtype") {
             op.dtype = element_of(unquoted(value));
         } else if (key == "algorithm") {
@@ -239,6 +238,7 @@ class OwnArgs {
     bool comm_number(std::string_view key, std::string_view value) {
         CommOp& op = comm.op;
         if (key == "bytes") {
+            own_.has_row = true;
             read(value, op.bytes);
         } else if (key == "In msg nelems") {
             read(value, op.in_elements);

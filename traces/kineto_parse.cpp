@@ -25,7 +25,7 @@ std::string_view trimmed(std::string_view token) {
 }
 
 // The member of the fields that the key names; null: none.
-std::string_view* field_of(std::string_view key, RecordFields& fields) {
+std::string_view* field_of(std::string_view key, RecordFields& fields, bool own) {
     switch (key.size()) {
     case 2:
         return key == "ph"   ? &fields.phase
@@ -41,6 +41,8 @@ std::string_view* field_of(std::string_view key, RecordFields& fields) {
                               : nullptr;
     case 4:
         return key == "name" ? &fields.name : key == "args" ? &fields.args : nullptr;
+    case 7:
+        return own && key == "counter" ? &fields.counter : nullptr;
     default:
         return nullptr;
     }
@@ -88,7 +90,7 @@ bool PieceParser::State::read_event(od::object& event, const char* end, KinetoRe
         const std::string_view key(key_begin,
                                    key_end == nullptr ? 0 : static_cast<std::size_t>(key_end - key_begin));
         const std::string_view token = field.value().raw_json_token();
-        std::string_view* to = field_of(key, fields);
+        std::string_view* to = field_of(key, fields, own);
         const bool brackets = token.starts_with('{') || token.starts_with('[');
         if (key == "id2") {
             id_text.clear();

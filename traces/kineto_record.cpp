@@ -159,7 +159,7 @@ bool KinetoRecords::start_row(const RecordFields& fields, const Category& found,
     row.name = name;
     row.category = found.known ? kNoName : found.id;
     row.kind = found.kind;
-    if (found.kind == EventKind::other) {
+    if (found.kind == EventKind::other || own_) { // of our own files args.kind tells the kind
         row.category = found.id;
     }
     if (row.kind == EventKind::kernel && is_nccl_kernel(piece_.strings[name])) {
@@ -237,9 +237,9 @@ void KinetoRecords::add_comm(KinetoRow& row) {
     const NcclKernelName name = parse_nccl_kernel(piece_.strings[row.name]);
     KinetoComm comm = args_.comm;
     CommOp& op = comm.op;
-    op.kind = args_.collective.value_or(name.kind.value_or(CollectiveKind::all_reduce));
+    op.kind = args_.collective.value_or(name.kind);
     if (args_.element == 0) {
-        op.dtype = name.dtype.value_or(DType::int8);
+        op.dtype = name.dtype;
     }
     op.algorithm = name.algorithm;
     op.protocol = name.protocol;

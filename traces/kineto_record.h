@@ -22,6 +22,7 @@ struct RecordFields {
     std::string_view duration;
     std::string_view id;
     std::string_view bind;
+    std::string_view counter; // of our own files: row of the table of counters
     std::string_view args;
 };
 

@@ -42,12 +42,21 @@ bool same_size_everywhere(CollectiveKind kind) {
            kind != CollectiveKind::gather && kind != CollectiveKind::scatter;
 }
 
+// What all members agree on. Of a collective that is not known the kernel is: its name.
+std::uint64_t signature_of(const Trace& trace, std::uint64_t event, const CommOp& op) {
+    const std::uint64_t type =
+        static_cast<std::uint64_t>(op.kind) << 8U | static_cast<std::uint64_t>(op.dtype);
+    if (op.kind == kNoCollective) {
+        const std::uint64_t name = trace.streams.at(stream_of(event)).events.name.at(index_of(event));
+        return name << 16U | type;
+    }
+    return (same_size_everywhere(op.kind) ? op.bytes : 0) << 16U | type;
+}
+
 Call call_of(const Trace& trace, std::uint64_t event, const CommOp& op) {
-    const std::uint64_t size = same_size_everywhere(op.kind) ? op.bytes : 0;
     return {.event = event,
             .sequence = op.sequence,
-            .signature =
-                size * 4096 + static_cast<std::uint64_t>(op.kind) * 64 + static_cast<std::uint64_t>(op.dtype),
+            .signature = signature_of(trace, event, op),
             .time = trace.timed ? interval_of(trace, event) : Interval{}}; // a graph: the order alone
 }
 

@@ -13,7 +13,7 @@ namespace echosim {
 struct Call {
     std::uint64_t event = kNoEvent;
     std::uint64_t sequence = 0;  // as recorded; 0: not known
-    std::uint64_t signature = 0; // of what all members must agree on: kind, data type, size
+    std::uint64_t signature = 0; // of what all members must agree on: kind (or name), data type, size
     Interval time;
 };
 

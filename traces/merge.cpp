@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <numeric>
@@ -59,17 +60,18 @@ TimeNs earliest_t0(const std::vector<Trace>& traces) {
     return earliest;
 }
 
-template <class Row> RowMap append_rows(const std::vector<Row>& from, std::vector<Row>& to) {
+template <class Row> RowMap append_rows(std::vector<Row>&& from, std::vector<Row>& to) {
     RowMap map(from.size());
     std::iota(map.begin(), map.end(), static_cast<std::uint32_t>(to.size()));
-    to.insert(to.end(), from.begin(), from.end());
+    to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
+    std::vector<Row>().swap(from);
     return map;
 }
 
 class Merger {
   public:
     explicit Merger(TimeNs t0) { merged_.t0_ns = t0; }
-    void add(const Trace& trace);
+    void add(Trace trace);
     Trace finish(std::string meta) {
         merged_.meta = std::move(meta);
         return std::move(merged_);
@@ -79,9 +81,10 @@ class Merger {
     using CommunicatorKey =
         std::tuple<std::uint32_t, std::uint32_t, std::vector<std::array<std::uint32_t, 3>>>;
     RowMap add_communicators(const Trace& trace, const RowMap& strings);
-    void add_comm_ops(const Trace& trace, RowMaps& maps);
-    void add_tables(const Trace& trace, RowMaps& maps);
-    void add_streams(const Trace& trace, const RowMaps& maps, TimeNs shift);
+    void add_comm_ops(Trace& trace, RowMaps& maps);
+    void add_tables(Trace& trace, RowMaps& maps);
+    void add_streams(Trace& trace, const RowMaps& maps, TimeNs shift);
+    void add_counters(Trace& trace, const RowMaps& maps, TimeNs shift);
 
     Trace merged_;
     std::map<CommunicatorKey, std::uint32_t> communicators_;
@@ -106,10 +109,10 @@ RowMap Merger::add_communicators(const Trace& trace, const RowMap& strings) {
     return map;
 }
 
-void Merger::add_comm_ops(const Trace& trace, RowMaps& maps) {
+void Merger::add_comm_ops(Trace& trace, RowMaps& maps) {
     const RowMap communicators = add_communicators(trace, maps.strings);
     const std::size_t first = merged_.comm_ops.size();
-    maps.comm_ops = append_rows(trace.comm_ops, merged_.comm_ops);
+    maps.comm_ops = append_rows(std::move(trace.comm_ops), merged_.comm_ops);
     for (std::size_t i = first; i < merged_.comm_ops.size(); ++i) {
         CommOp& op = merged_.comm_ops[i];
         op.group = moved_name(maps.strings, op.group);
@@ -117,42 +120,42 @@ void Merger::add_comm_ops(const Trace& trace, RowMaps& maps) {
     }
 }
 
-void Merger::add_tables(const Trace& trace, RowMaps& maps) {
+void Merger::add_tables(Trace& trace, RowMaps& maps) {
     for (std::uint32_t i = 0; i < trace.strings.size(); ++i) {
         maps.strings.push_back(merged_.strings.intern(trace.strings[NameId{i}]).value);
     }
+    trace.strings = {};
     const std::size_t first_label = merged_.labels.size();
-    maps.labels = append_rows(trace.labels, merged_.labels);
+    maps.labels = append_rows(std::move(trace.labels), merged_.labels);
     for (std::size_t i = first_label; i < merged_.labels.size(); ++i) {
         merged_.labels[i].module = moved_name(maps.strings, merged_.labels[i].module);
     }
     add_comm_ops(trace, maps);
-    maps.launches = append_rows(trace.launches, merged_.launches);
-    maps.copies = append_rows(trace.copies, merged_.copies);
-    maps.syncs = append_rows(trace.syncs, merged_.syncs);
+    maps.launches = append_rows(std::move(trace.launches), merged_.launches);
+    maps.copies = append_rows(std::move(trace.copies), merged_.copies);
+    maps.syncs = append_rows(std::move(trace.syncs), merged_.syncs);
 }
 
-void Merger::add_streams(const Trace& trace, const RowMaps& maps, TimeNs shift) {
+void Merger::add_streams(Trace& trace, const RowMaps& maps, TimeNs shift) {
     const auto first_class = static_cast<std::uint32_t>(merged_.classes.size() - trace.classes.size());
     const auto first_stream = static_cast<std::uint32_t>(merged_.streams.size());
     const MoveEvent move = [&](std::uint64_t ref) {
         return event_ref(first_stream + stream_of(ref), index_of(ref));
     };
-    for (const TraceStream& stream : trace.streams) {
-        TraceStream moved{first_class + stream.rank_class,
-                          stream.id,
-                          moved_name(maps.strings, stream.name),
-                          stream.kind,
-                          stream.device,
-                          stream.number,
-                          {}};
-        append_moved(stream.events, maps, move, shift, moved.events);
-        merged_.streams.push_back(std::move(moved));
+    for (TraceStream& stream : trace.streams) {
+        stream.rank_class += first_class;
+        stream.name = moved_name(maps.strings, stream.name);
+        renumber(stream.events, maps, move, shift);
+        merged_.streams.push_back(std::move(stream));
     }
     for (const Flow& flow : trace.flows) {
         merged_.flows.push_back({move(flow.from), move(flow.to), flow.kind});
     }
-    for (TraceCounter counter : trace.counters) {
+}
+
+void Merger::add_counters(Trace& trace, const RowMaps& maps, TimeNs shift) {
+    const auto first_class = static_cast<std::uint32_t>(merged_.classes.size() - trace.classes.size());
+    for (TraceCounter& counter : trace.counters) {
         counter.rank_class += first_class;
         counter.name = moved_name(maps.strings, counter.name);
         counter.unit = moved_name(maps.strings, counter.unit);
@@ -163,12 +166,11 @@ void Merger::add_streams(const Trace& trace, const RowMaps& maps, TimeNs shift) 
     }
 }
 
-void Merger::add(const Trace& trace) {
+void Merger::add(Trace trace) {
     RowMaps maps;
     add_tables(trace, maps);
-    for (TraceClass row : trace.classes) {
-        row.name = moved_name(maps.strings, row.name);
-        merged_.classes.push_back(std::move(row));
+    for (const TraceClass& row : trace.classes) {
+        merged_.classes.push_back({moved_name(maps.strings, row.name), row.stage, row.ranks});
     }
     TimeNs shift = 0;
     if (trace.t0_ns != 0 && __builtin_sub_overflow(trace.t0_ns, merged_.t0_ns, &shift)) {
@@ -176,20 +178,22 @@ void Merger::add(const Trace& trace) {
                          "the files are not of one job");
     }
     add_streams(trace, maps, shift);
+    add_counters(trace, maps, shift);
     merged_.timed = merged_.timed && trace.timed;
 }
 
 } // namespace
 
-Trace merge(const std::vector<Trace>& traces) {
+Trace merge(std::vector<Trace> traces) {
     if (traces.empty()) {
         return {};
     }
     Merger merger(earliest_t0(traces));
-    for (const Trace& trace : traces) {
-        merger.add(trace);
+    std::string meta = merged_meta(traces);
+    for (Trace& trace : traces) {
+        merger.add(std::move(trace));
     }
-    return merger.finish(merged_meta(traces));
+    return merger.finish(std::move(meta));
 }
 
 } // namespace echosim

@@ -9,8 +9,9 @@ namespace echosim {
 // Traces of several ranks as one: classes, streams and tables one after the other, names interned again,
 // times moved to the earliest t0_ns of those that have one (the others keep their times). Communicators that
 // are equal become one. Meta texts that are objects become one: keys that are equal in all stay, the others
-// go into a list "merged", an object a trace. Throws InputError when a time does not fit.
-Trace merge(const std::vector<Trace>& traces);
+// go into a list "merged", an object a trace. Columns of events are renumbered where they lie, not copied:
+// give the traces away with std::move. Throws InputError when a time does not fit.
+Trace merge(std::vector<Trace> traces);
 
 // The trace of these ranks only, a class each, in this order, also out of a class that stands for many.
 // Classes without ranks are left out, and so are rows of tables and names that nothing uses any more, flows

@@ -36,20 +36,17 @@ TimeNs moved_time(TimeNs time, TimeNs shift) {
     return moved;
 }
 
-void append_moved(const EventColumns& from, const RowMaps& maps, const MoveEvent& move, TimeNs shift,
-                  EventColumns& to) {
-    const std::size_t first = to.size();
-    to.append(from.view());
-    for (std::size_t i = first; i < to.size(); ++i) {
-        to.start_ns[i] = moved_time(to.start_ns[i], shift);
-        static_cast<void>(moved_time(to.start_ns[i], to.dur_ns[i]));
-        to.name[i] = moved_row(maps.strings, to.name[i]);
-        to.args[i] = moved_row(maps.strings, to.args[i]);
-        to.label[i] = moved_row(maps.labels, to.label[i]);
-        const RowMap* table = maps.of(to.kind[i]);
-        to.ext[i] = table == nullptr ? kNoRow : moved_row(*table, to.ext[i]);
-        if (to.binding_pred[i] != kNoEvent) {
-            to.binding_pred[i] = move(to.binding_pred[i]);
+void renumber(EventColumns& events, const RowMaps& maps, const MoveEvent& move, TimeNs shift) {
+    for (std::size_t i = 0; i < events.size(); ++i) {
+        events.start_ns[i] = moved_time(events.start_ns[i], shift);
+        static_cast<void>(moved_time(events.start_ns[i], events.dur_ns[i]));
+        events.name[i] = moved_row(maps.strings, events.name[i]);
+        events.args[i] = moved_row(maps.strings, events.args[i]);
+        events.label[i] = moved_row(maps.labels, events.label[i]);
+        const RowMap* table = maps.of(events.kind[i]);
+        events.ext[i] = table == nullptr ? kNoRow : moved_row(*table, events.ext[i]);
+        if (events.binding_pred[i] != kNoEvent) {
+            events.binding_pred[i] = move(events.binding_pred[i]);
         }
     }
 }

@@ -33,8 +33,7 @@ using MoveEvent = std::function<std::uint64_t(std::uint64_t ref)>;
 
 TimeNs moved_time(TimeNs time, TimeNs shift); // throws InputError when it does not fit
 
-// Appends the events with their rows and predecessors renumbered, starts moved by `shift`.
-void append_moved(const EventColumns& from, const RowMaps& maps, const MoveEvent& move, TimeNs shift,
-                  EventColumns& to);
+// Renumbers the rows and predecessors of the events where they lie, moves their starts by `shift`.
+void renumber(EventColumns& events, const RowMaps& maps, const MoveEvent& move, TimeNs shift);
 
 } // namespace echosim

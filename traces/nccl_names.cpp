@@ -69,11 +69,11 @@ constexpr std::array<std::pair<std::string_view, ElementType>, 50> kElements{{
     {"fp16", {DType::fp16, 2, true}},
     {"bfloat16", {DType::bf16, 2, true}},
     {"bf16", {DType::bf16, 2, true}},
-    {"double", {DType::int64, 8, false}},
-    {"float64", {DType::int64, 8, false}},
-    {"f64", {DType::int64, 8, false}},
-    {"complexfloat", {DType::int64, 8, false}},
-    {"complexdouble", {DType::int64, 16, false}},
+    {"double", {kNoDType, 8, false}},
+    {"float64", {kNoDType, 8, false}},
+    {"f64", {kNoDType, 8, false}},
+    {"complexfloat", {kNoDType, 8, false}},
+    {"complexdouble", {kNoDType, 16, false}},
     {"long", {DType::int64, 8, true}},
     {"long int", {DType::int64, 8, true}},
     {"int64", {DType::int64, 8, true}},
@@ -89,8 +89,8 @@ constexpr std::array<std::pair<std::string_view, ElementType>, 50> kElements{{
     {"uint32", {DType::int32, 4, false}},
     {"uint32_t", {DType::int32, 4, false}},
     {"u32", {DType::int32, 4, false}},
-    {"short", {DType::fp16, 2, false}},
-    {"short int", {DType::fp16, 2, false}},
+    {"short", {kNoDType, 2, false}},
+    {"short int", {kNoDType, 2, false}},
     {"char", {DType::int8, 1, true}},
     {"signed char", {DType::int8, 1, true}},
     {"int8", {DType::int8, 1, true}},
@@ -147,6 +147,11 @@ void read_old_name(std::string_view word, NcclKernelName& out) {
     }
 }
 
+bool moves_only(Kind kind) {
+    return kind != kNoCollective && kind != Kind::all_reduce && kind != Kind::reduce_scatter &&
+           kind != Kind::reduce;
+}
+
 std::string_view without_prefix(std::string_view name) {
     return name.starts_with("void ") ? name.substr(5) : name;
 }
@@ -167,8 +172,8 @@ NcclKernelName parse_nccl_kernel(std::string_view name) {
         const std::string typed = i + 1 < words.size() && words[i + 1] == "t" ? word + "_t" : word;
         if (i == 0) {
             read_old_name(word, out);
-        } else if (const auto kind = find_word(kCollectives, word); kind && !out.kind) {
-            out.kind = kind;
+        } else if (const auto kind = find_word(kCollectives, word); kind && out.kind == kNoCollective) {
+            out.kind = *kind;
         } else if (const auto both = find_word(kAlgorithms, pair)) {
             out.algorithm = *both;
         } else if (const auto algorithm = find_word(kAlgorithms, word);
@@ -176,9 +181,12 @@ NcclKernelName parse_nccl_kernel(std::string_view name) {
             out.algorithm = *algorithm;
         } else if (const auto protocol = find_word(kProtocols, word)) {
             out.protocol = *protocol;
-        } else if (const auto type = find_word(kElements, typed); type && !out.dtype) {
+        } else if (const auto type = find_word(kElements, typed); type && out.dtype == kNoDType) {
             out.dtype = type->type;
         }
+    }
+    if (out.dtype == DType::int8 && moves_only(out.kind)) {
+        out.dtype = kNoDType; // the kernel of every type
     }
     return out;
 }
@@ -253,6 +261,9 @@ Bytes message_bytes(CollectiveKind kind, std::uint64_t in_elements, std::uint64_
     constexpr std::uint64_t kMost = std::uint64_t{1} << 50U; // elements: beyond any memory
     if (most > kMost || size > (std::uint64_t{1} << 24U) || element > 16) {
         return 0;
+    }
+    if (kind == kNoCollective && (in_elements == 0 || out_elements == 0)) {
+        return 0; // of one buffer alone: of one rank or of all, who knows
     }
     switch (kind) {
     case Kind::all_gather:

@@ -133,15 +133,14 @@ NameId kernel_name(NsysImport& import, const NsysTable& rows) {
     return kNoName;
 }
 
-// A kernel that moves without reducing has no data type in its name: its elements are bytes.
 std::optional<CommOp> collective_of(std::string_view kernel) {
     if (!is_nccl_kernel(kernel)) {
         return std::nullopt;
     }
     const NcclKernelName name = parse_nccl_kernel(kernel);
     CommOp op;
-    op.kind = name.kind.value_or(CollectiveKind::all_reduce);
-    op.dtype = name.dtype.value_or(DType::int8);
+    op.kind = name.kind;
+    op.dtype = name.dtype;
     op.algorithm = name.algorithm;
     op.protocol = name.protocol;
     op.direction = op.kind == CollectiveKind::send_recv ? Direction::both : Direction::none;

@@ -67,9 +67,9 @@ std::uint32_t Describer::communicator_row(std::uint64_t id) {
 
 bool Describer::describe(const NsysNcclKernel& kernel, const NsysNcclCall& call) {
     const CollectiveName named = *call_kind(call.name);
-    const std::optional<CollectiveKind> by_kernel = parse_nccl_kernel(trace_.text(kernel.name)).kind;
+    const CollectiveKind by_kernel = parse_nccl_kernel(trace_.text(kernel.name)).kind;
     // Some collectives are made of sends and receives.
-    if (by_kernel && *by_kernel != named.kind && *by_kernel != CollectiveKind::send_recv) {
+    if (by_kernel != kNoCollective && by_kernel != named.kind && by_kernel != CollectiveKind::send_recv) {
         return false;
     }
     CommOp& op = trace_.comm_ops[kernel.comm_op];
@@ -113,6 +113,9 @@ void Describer::describe_fused(const NsysNcclKernel& kernel, const std::vector<c
         kinds.size() == 1 ? std::max(bytes, directions.count(Direction::send) > 0 ? bytes : op.bytes) : 0;
     op.peer = peers.size() == 1 ? op.peer : -1;
     op.direction = directions.size() == 1 ? op.direction : Direction::both;
+    if (kinds.size() > 1) {
+        op.kind = parse_nccl_kernel(trace_.text(kernel.name)).kind;
+    }
     if (communicators.size() > 1 || kinds.size() > 1) {
         op.communicator = kNoRow;
         import_.report.warn("ambiguous_collective");

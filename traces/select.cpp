@@ -280,8 +280,8 @@ void Selector::add_rank(const Chosen& chosen) {
         const TraceStream& stream = from_.streams[row];
         add_rows(chosen, stream.events);
         to_.streams.push_back(
-            {index, stream.id, name(stream.name), stream.kind, stream.device, stream.number, {}});
-        append_moved(stream.events, maps_, move, 0, to_.streams.back().events);
+            {index, stream.id, name(stream.name), stream.kind, stream.device, stream.number, stream.events});
+        renumber(to_.streams.back().events, maps_, move, 0);
     }
     add_counters(chosen.rank_class, index);
 }

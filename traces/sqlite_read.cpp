@@ -191,8 +191,8 @@ void SqliteReader::read_comm_ops() {
     while (rows.next()) {
         rows.expect_id();
         CommOp row;
-        row.kind = rows.word(CollectiveKind::send_recv);
-        row.dtype = rows.word(DType::int64);
+        row.kind = rows.word_or(CollectiveKind::send_recv, kNoCollective);
+        row.dtype = rows.word_or(DType::int64, kNoDType);
         row.algorithm = rows.word_or(Algorithm::direct, kNoAlgorithm);
         row.protocol = rows.word_or(Protocol::simple, kNoProtocol);
         row.channels = rows.number<std::uint32_t>();

@@ -18,7 +18,7 @@ CREATE TABLE stream (id INTEGER PRIMARY KEY, class_id INTEGER NOT NULL, number_i
   first_event INTEGER NOT NULL, event_count INTEGER NOT NULL);
 CREATE TABLE label (id INTEGER PRIMARY KEY, iteration INTEGER NOT NULL, phase TEXT NOT NULL,
   micro_batch INTEGER NOT NULL, chunk INTEGER NOT NULL, layer INTEGER NOT NULL, module_id INTEGER);
-CREATE TABLE comm_op (id INTEGER PRIMARY KEY, collective TEXT NOT NULL, dtype TEXT NOT NULL,
+CREATE TABLE comm_op (id INTEGER PRIMARY KEY, collective TEXT, dtype TEXT,
   algorithm TEXT, protocol TEXT, channels INTEGER NOT NULL, bytes INTEGER NOT NULL, group_id INTEGER,
   group_size INTEGER NOT NULL, peer INTEGER NOT NULL, sequence INTEGER NOT NULL, communicator_id INTEGER,
   direction TEXT NOT NULL, in_elements INTEGER NOT NULL, out_elements INTEGER NOT NULL);

@@ -25,6 +25,10 @@ Number name_or_null(NameId name) {
     return row_or_null(name.value);
 }
 
+template <class Enum> std::optional<std::string_view> word_or_null(Enum value, Enum none) {
+    return value == none ? std::nullopt : std::optional(to_string(value));
+}
+
 std::int64_t as_signed(std::uint64_t value) {
     return static_cast<std::int64_t>(value);
 }
@@ -192,12 +196,9 @@ void SqliteWriter::put_comm_ops() const {
     SqliteStatement rows = insert("comm_op", 15);
     for (std::uint32_t i = 0; i < trace_.comm_ops.size(); ++i) {
         const CommOp& row = trace_.comm_ops[i];
-        const auto algorithm =
-            row.algorithm == kNoAlgorithm ? std::nullopt : std::optional(to_string(row.algorithm));
-        const auto protocol =
-            row.protocol == kNoProtocol ? std::nullopt : std::optional(to_string(row.protocol));
-        rows.run(i, to_string(row.kind), to_string(row.dtype), algorithm, protocol, row.channels,
-                 as_signed(row.bytes), name_or_null(row.group), row.group_size, row.peer,
+        rows.run(i, word_or_null(row.kind, kNoCollective), word_or_null(row.dtype, kNoDType),
+                 word_or_null(row.algorithm, kNoAlgorithm), word_or_null(row.protocol, kNoProtocol),
+                 row.channels, as_signed(row.bytes), name_or_null(row.group), row.group_size, row.peer,
                  as_signed(row.sequence), row_or_null(row.communicator), to_string(row.direction),
                  as_signed(row.in_elements), as_signed(row.out_elements));
     }

@@ -24,6 +24,8 @@ inline constexpr std::uint64_t kNoEvent = 0xffffffffffffffffULL;   // no event
 inline constexpr NameId kNoName{0xffffffffU};                      // no name
 inline constexpr auto kNoAlgorithm = static_cast<Algorithm>(0xff); // not known, or not applicable
 inline constexpr auto kNoProtocol = static_cast<Protocol>(0xff);
+inline constexpr auto kNoCollective = static_cast<CollectiveKind>(0xff); // not known
+inline constexpr auto kNoDType = static_cast<DType>(0xff);               // not known, or none that DType has
 
 // host: work of a CPU thread (a framework's operator); api: a call of the CUDA runtime or driver; annotation:
 // a range that the program named (record_function, NVTX), on a thread or mirrored on a stream; python: a
@@ -144,8 +146,8 @@ struct Label {
 
 // What a comm event adds to its columns.
 struct CommOp {
-    CollectiveKind kind = CollectiveKind::all_reduce;
-    DType dtype = DType::bf16;
+    CollectiveKind kind = kNoCollective;
+    DType dtype = kNoDType;
     Algorithm algorithm = kNoAlgorithm;
     Protocol protocol = kNoProtocol;
     std::uint32_t channels = 0;

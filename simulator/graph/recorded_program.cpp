@@ -150,7 +150,7 @@ void Writer::add_deps(std::uint32_t index, Op& op) {
 }
 
 std::uint32_t Writer::work_of(const RecordedOp& op, std::uint32_t index) {
-    CollectiveWork work;
+    CollectiveWork work{.kind = kNoCollective, .dtype = kNoDType}; // its time is the recorded one
     work.slot = groups_.slot_of[index_][index];
     const std::uint32_t row = trace_.streams[stream_of(op.event)].events.ext[index_of(op.event)];
     if (row != kNoRow) {

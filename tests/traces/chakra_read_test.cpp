@@ -204,6 +204,8 @@ TEST(ChakraRead, IsToldFromOtherFiles) {
     EXPECT_FALSE(detected("ECHOTRC1"));
     EXPECT_FALSE(detected("[1, 2]"));
     EXPECT_FALSE(detected(""));
+    EXPECT_FALSE(detected(std::string(100, '\0')));                // messages without fields
+    EXPECT_TRUE(detected(std::string(1, '\0') + node(0, "a", 4))); // an empty GlobalMetadata
 }
 
 } // namespace

@@ -118,6 +118,13 @@ TEST(RoundTrip, NamesOfAnyKind) {
         stream, {.name = builder.name("a"), .kind = EventKind::other, .ext = builder.name("cat \"").value});
     builder.add_event(
         stream, {.name = builder.name("b"), .kind = EventKind::instant, .ext = builder.name("\t").value});
+    for (const char* category : {"kernel", "cpu_op", "ac2g", ""}) { // words of the profiler for other kinds
+        const std::uint32_t ext = builder.name(category).value;
+        builder.add_event(stream, {.name = builder.name("c"), .kind = EventKind::other, .ext = ext});
+        builder.add_event(stream, {.name = builder.name("d"), .kind = EventKind::instant, .ext = ext});
+        builder.add_event(stream,
+                          {.duration = 4, .name = builder.name("e"), .kind = EventKind::instant, .ext = ext});
+    }
     builder.add_sample(builder.add_counter(rank, "same", "unit \""), -5, -0.0);
     builder.add_sample(builder.add_counter(rank, "same", "value"), 5, 5e-324);
     builder.add_counter(rank, "without samples", "");

@@ -141,8 +141,28 @@ TEST(KinetoDialects, ArrowsFollowFromTheCorrelation) {
         {"ph":"s","id":8,"cat":"ac2g","name":"ac2g","pid":9,"tid":9,"ts":6}])j");
     EXPECT_TRUE(imported.trace.flows.empty());
     EXPECT_EQ(imported.report.warnings.at("unmatched_flow"), 1U); // id 8
-    EXPECT_THAT(imported.report.notes,
-                ElementsAre("1 arrows of the profiler end at calls that launched nothing"));
+    EXPECT_TRUE(imported.report.all_notes().empty()); // id 2: an arrow to a call that launched nothing
+}
+
+// 1 of 2 and 1 of 1 kernels have no call in the file: 2 of 3 of both files.
+TEST(KinetoDialects, NotesWithCountsAreSums) {
+    const auto kernels = [](const std::string& call, const std::string& more) {
+        return import_text(
+                   R"j([{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":9,"tid":9,"ts":1,
+            "dur":1,"color":"{}","args":{"correlation":)j" +
+                   call + R"j(}},
+        {"ph":"X","cat":"kernel","name":"k","pid":0,"tid":7,"ts":5,"dur":1,"args":{"stream":7,"correlation":1}})j" +
+                   more + "]")
+            .report;
+    };
+    ImportReport all = kernels("1", R"j(,
+        {"ph":"X","cat":"kernel","name":"k","pid":0,"tid":7,"ts":7,"dur":1,"args":{"stream":7,"correlation":8}})j");
+    all.add(kernels("4", ""));
+    EXPECT_THAT(
+        all.all_notes(),
+        ElementsAre("the calls that launched 2 of 3 records of the device are not in the file: recording "
+                    "began later, or calls were not recorded",
+                    "2 events have a member \"color\", which is not kept"));
 }
 
 TEST(KinetoDialects, GraphKernelsShareOneLaunch) {

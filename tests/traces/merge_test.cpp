@@ -123,6 +123,15 @@ TEST(Merge, OneOrNoTraceStaysAsItIs) {
     EXPECT_TRUE(merge({test::recorded_trace()}) == test::recorded_trace());
 }
 
+TEST(Merge, ColumnsAreNotCopied) {
+    std::vector<Trace> traces{rank_trace(0, 5000), rank_trace(1, 4000)};
+    const TimeNs* starts = traces[1].streams[1].events.start_ns.data();
+    const std::uint32_t* names = traces[0].streams[1].events.name.data();
+    const Trace merged = merge(std::move(traces));
+    EXPECT_EQ(merged.streams[3].events.start_ns.data(), starts);
+    EXPECT_EQ(merged.streams[1].events.name.data(), names);
+}
+
 TEST(Merge, GraphsStayGraphsAndImpossibleClocksAreRefused) {
     Trace graph;
     graph.timed = false;

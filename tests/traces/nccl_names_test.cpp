@@ -17,7 +17,8 @@ TEST(NcclNames, KernelsOfAllReleases) {
         parse_nccl_kernel("ncclKernel_SendRecv_RING_SIMPLE_Sum_int8_t(ncclDevComm*, int)");
     EXPECT_EQ(middle.kind, CollectiveKind::send_recv);
     EXPECT_EQ(middle.protocol, Protocol::simple);
-    EXPECT_EQ(middle.dtype, DType::int8);
+    EXPECT_EQ(middle.dtype, kNoDType); // int8 stands for data of every type
+    EXPECT_EQ(parse_nccl_kernel("ncclKernel_AllReduce_RING_LL_Sum_int8_t(int)").dtype, DType::int8);
     const NcclKernelName now =
         parse_nccl_kernel("ncclDevKernel_ReduceScatter_Sum_f32_RING_LL128(ncclDevKernelArgs)");
     EXPECT_EQ(now.kind, CollectiveKind::reduce_scatter);
@@ -26,7 +27,8 @@ TEST(NcclNames, KernelsOfAllReleases) {
     const NcclKernelName tree = parse_nccl_kernel("ncclDevKernel_AllReduce_Sum_bf16_NVLS_TREE_SIMPLE(int)");
     EXPECT_EQ(tree.algorithm, Algorithm::nvls_tree);
     const NcclKernelName rccl = parse_nccl_kernel("ncclDevKernel_Generic(ncclDevKernelArgsStorage<4096ul>)");
-    EXPECT_FALSE(rccl.kind);
+    EXPECT_EQ(rccl.kind, kNoCollective);
+    EXPECT_EQ(rccl.dtype, kNoDType);
     EXPECT_TRUE(is_nccl_kernel("void ncclDevKernel_Generic_4(int)"));
     EXPECT_FALSE(is_nccl_kernel("gemm_nccl"));
 }

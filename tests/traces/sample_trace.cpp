@@ -48,8 +48,8 @@ std::vector<RankRange> random_ranks(Dice& dice) {
 
 CommOp random_comm_op(TraceBuilder& builder, Dice& dice) {
     CommOp op = all_reduce(builder);
-    op.kind = static_cast<CollectiveKind>(dice.below(9));
-    op.dtype = static_cast<DType>(dice.below(9));
+    op.kind = dice.one_in(4) ? kNoCollective : static_cast<CollectiveKind>(dice.below(9));
+    op.dtype = dice.one_in(4) ? kNoDType : static_cast<DType>(dice.below(9));
     op.algorithm = dice.one_in(3) ? kNoAlgorithm : static_cast<Algorithm>(dice.below(8));
     op.protocol = dice.one_in(3) ? kNoProtocol : static_cast<Protocol>(dice.below(3));
     op.channels = dice.below(3);
@@ -96,7 +96,7 @@ std::uint32_t random_ext(TraceBuilder& builder, Dice& dice, EventKind kind, std:
                                  dice.one_in(2) ? 0 : dice.wide(), dice.below(9)});
     case EventKind::instant:
     case EventKind::other:
-        return builder.name(dice.one_in(2) ? "overhead" : "mine").value;
+        return builder.name(dice.one_in(2) ? "overhead" : "kernel").value;
     default:
         return kNoRow;
     }
