@@ -188,7 +188,7 @@ std::vector<CommandOption> make_options() {
         {.name = "--force", .help = "Write any number of events.", .commands = {"export"}},
         {.name = "--json",
          .help = "Print one JSON document on stdout instead of text.",
-         .commands = {"simulate", "show", "validate", "collective", "calibrate", "import"}},
+         .commands = {"simulate", "show", "validate", "collective", "calibrate", "import", "export"}},
         {.name = "--output",
          .letter = 'o',
          .value = "FILE",

@@ -14,12 +14,14 @@
 #include <algorithm>
 #include <filesystem>
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 #include <stdexcept>
 
 namespace echosim {
 namespace {
 
 namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
 
 struct Request {
     ExportFormat format = ExportFormat::perfetto;
@@ -137,17 +139,22 @@ std::uint64_t check_kernels(const std::string& path, ExportFormat format, std::u
     return found;
 }
 
-struct Written {
-    std::uint64_t files = 0;
+struct WrittenFile {
+    std::string path;
+    std::vector<int> ranks; // that it has, one of each class; none: not known
     std::uint64_t events = 0;
     std::uint64_t kernels = 0;
 };
 
-void write_checked(const Trace& trace, const std::string& path, ExportFormat format, Written& written) {
+WrittenFile write_checked(const Trace& trace, const std::string& path, ExportFormat format) {
     write_export(trace, path, format);
-    written.kernels += check_kernels(path, format, count_kernels(trace));
-    written.events += trace.event_count();
-    ++written.files;
+    WrittenFile file{"", {}, trace.event_count(), check_kernels(path, format, count_kernels(trace))};
+    for (const TraceClass& cls : trace.classes) {
+        if (!cls.ranks.empty()) {
+            file.ranks.push_back(static_cast<int>(cls.ranks.front().first));
+        }
+    }
+    return file;
 }
 
 // The class as a trace of its own, with its first rank; a class without ranks gets a number for the moment.
@@ -166,23 +173,50 @@ Trace trace_of_class(Trace& trace, std::uint32_t cls) {
     return alone;
 }
 
-Written write_all(Trace trace, const Request& request) {
-    Written written;
+std::vector<WrittenFile> write_all(Trace trace, const Request& request) {
+    std::vector<WrittenFile> written;
     const bool folder = is_one_rank_a_file(request.format) && trace.classes.size() > 1;
     StagedOutput staged(request.output, folder);
     if (!folder) {
-        write_checked(trace, staged.path(), request.format, written);
+        written.push_back(write_checked(trace, staged.path(), request.format));
+        written.back().path = request.output;
     } else {
         for (std::uint32_t cls = 0; cls < trace.classes.size(); ++cls) {
             const std::vector<RankRange>& ranks = trace.classes[cls].ranks;
             const std::uint32_t number = ranks.empty() ? cls : ranks.front().first;
-            write_checked(trace_of_class(trace, cls),
-                          staged.path(file_name_of(request.format, number, !ranks.empty())), request.format,
-                          written);
+            const std::string name = file_name_of(request.format, number, !ranks.empty());
+            written.push_back(write_checked(trace_of_class(trace, cls), staged.path(name), request.format));
+            written.back().path = (fs::path(request.output) / name).string();
         }
     }
     staged.commit();
     return written;
+}
+
+std::string export_text(const std::vector<WrittenFile>& files, const Request& request) {
+    std::uint64_t events = 0;
+    std::uint64_t kernels = 0;
+    for (const WrittenFile& file : files) {
+        events += file.events;
+        kernels += file.kernels;
+    }
+    return fmt::format("{}: {} ({} events, {} kernels){}\n", request.output,
+                       files.size() == 1 ? std::string("1 file") : fmt::format("{} files", files.size()),
+                       with_separators(static_cast<long long>(events)),
+                       with_separators(static_cast<long long>(kernels)),
+                       usage_of(request.format, request.output));
+}
+
+Json export_document(const std::vector<WrittenFile>& files, const Invocation& invocation) {
+    Json rows = Json::array();
+    for (const WrittenFile& file : files) {
+        rows.push_back(
+            {{"path", file.path}, {"ranks", file.ranks}, {"events", file.events}, {"kernels", file.kernels}});
+    }
+    return {{"schema", "echosim.export/1"},
+            {"input", invocation.arguments[0]},
+            {"format", *invocation.value("--format")},
+            {"files", rows}};
 }
 
 } // namespace
@@ -195,16 +229,14 @@ int run_export(const Invocation& invocation, Console& console) {
     }
     Imported imported = import_trace(invocation.arguments, import_options(invocation));
     for (const auto& [word, count] : imported.report.warnings) {
-        console.detail(fmt::format("{} {}: {}", count, word, warning_text(word)));
+        const std::string_view meaning = warning_text(word);
+        console.detail(fmt::format("{} {}{}{}", count, word, meaning.empty() ? "" : ": ", meaning));
     }
     Trace trace = pick(std::move(imported.trace), request, invocation.arguments[0]);
     const HoldSignals held;
-    const Written written = write_all(std::move(trace), request);
-    console.out() << fmt::format(
-        "{}: {} ({} events, {} kernels){}\n", request.output,
-        written.files == 1 ? std::string("1 file") : fmt::format("{} files", written.files),
-        with_separators(static_cast<long long>(written.events)),
-        with_separators(static_cast<long long>(written.kernels)), usage_of(request.format, request.output));
+    const std::vector<WrittenFile> written = write_all(std::move(trace), request);
+    console.out() << (invocation.has("--json") ? document_text(export_document(written, invocation))
+                                               : export_text(written, request));
     return static_cast<int>(ExitCode::ok);
 }
 

@@ -7,6 +7,7 @@
 #include "simulator/cli/commands/import_options.h"
 #include "simulator/cli/commands/import_text.h"
 #include "simulator/cli/output.h"
+#include "simulator/cli/text_table.h"
 #include "simulator/core/error.h"
 #include "traces/etr.h"
 
@@ -48,26 +49,38 @@ bool is_network(const std::string& head) {
     return kind == TopologyKind::astra_network || kind == TopologyKind::simai_topology;
 }
 
+std::string network_text(const ImportedCluster& imported, const std::string& path, const std::string& output,
+                         const TextStyle& style) {
+    std::string text = fmt::format("{}\n\n  format     {}: a network, no trace\n", style.bold(path),
+                                   to_string(imported.kind));
+    if (imported.nodes > 0) {
+        text += fmt::format("  nodes      {}\n", imported.nodes);
+    }
+    TextTable assumed({{"assumed"}, {""}});
+    for (const ValueOrigin& origin : imported.origins) {
+        if (origin.assumed) {
+            assumed.add({origin.key, origin.text});
+        }
+    }
+    if (!assumed.empty()) {
+        text += "\n" + assumed.text(style, 2);
+    }
+    return text +
+           (output.empty()
+                ? fmt::format("\n{}\n  echosim import {} -o mine.json\n      its cluster file; nothing is "
+                              "written without -o\n",
+                              style.bold("Next"), path)
+                : fmt::format("\nwritten: {}\n\n{}\n  echosim simulate JOB --cluster {}\n", output,
+                              style.bold("Next"), output));
+}
+
 int import_network(const Invocation& invocation, Console& console) {
     check_output(invocation);
     const std::string& path = invocation.arguments[0];
     const ImportedCluster imported = read_topology_file(path);
     const std::string file = document_text(cluster_to_json(imported.cluster));
-    std::string text = fmt::format("{}\n\n  a network ({}), no trace: its cluster file\n",
-                                   console.style().bold(path), to_string(imported.kind));
-    if (imported.nodes > 0) {
-        text += fmt::format("  {} nodes are described\n", imported.nodes);
-    }
-    for (const ValueOrigin& origin : imported.origins) {
-        if (origin.assumed) {
-            text +=
-                wrap(fmt::format("  assumed: {} ({})", origin.key, origin.text), console.style().width, 4) +
-                "\n";
-        }
-    }
     const auto output = invocation.value("--output");
-    text += output ? fmt::format("\nwritten: {}\n  echosim simulate JOB --cluster {}\n", *output, *output)
-                   : fmt::format("\nnothing is written: echosim import {} -o mine.json\n", path);
+    const std::string text = network_text(imported, path, output.value_or(""), console.style());
     for (const std::string& warning : imported.warnings) {
         console.warn(warning);
     }

@@ -2,7 +2,6 @@
 #include "simulator/cli/commands/import_figures.h"
 
 #include <algorithm>
-#include <array>
 #include <ctime>
 #include <fmt/format.h>
 #include <limits>
@@ -44,6 +43,17 @@ struct ClassSpans {
     Spans communication;
 };
 
+// Length of all intervals together, for events without starts.
+TimeNs summed(const Spans& spans) {
+    TimeNs total = 0;
+    for (const auto& [start, end] : spans) {
+        if (__builtin_add_overflow(total, difference(end, start), &total)) {
+            return std::numeric_limits<TimeNs>::max();
+        }
+    }
+    return total;
+}
+
 void add(const TraceStream& stream, ClassSpans& spans, RankFigures& figures) {
     const EventColumns& events = stream.events;
     for (std::size_t i = 0; i < events.size(); ++i) {
@@ -76,15 +86,16 @@ TraceFigures figures_of(const Trace& trace) {
     if (last < figures.first) { // no event
         figures.first = last = 0;
     }
-    figures.span = difference(last, figures.first);
+    figures.span = trace.timed ? difference(last, figures.first) : 0;
     for (std::size_t cls = 0; cls < trace.classes.size(); ++cls) {
         RankFigures& row = figures.classes[cls];
         row.name = trace.text(trace.classes[cls].name);
         row.ranks = trace.classes[cls].rank_count();
         figures.ranks += row.ranks;
         figures.communication += spans[cls].communication.size();
-        row.communication = covered(std::move(spans[cls].communication));
-        row.busy = covered(std::move(spans[cls].work));
+        row.communication =
+            trace.timed ? covered(std::move(spans[cls].communication)) : summed(spans[cls].communication);
+        row.busy = trace.timed ? covered(std::move(spans[cls].work)) : summed(spans[cls].work);
     }
     return figures;
 }
@@ -98,36 +109,6 @@ std::uint64_t count_kernels(const Trace& trace) {
             }));
     }
     return count;
-}
-
-std::string warning_text(const std::string& word) {
-    constexpr std::array<std::pair<std::string_view, std::string_view>, 17> kTexts{{
-        {"non_finite_number", "numbers that are NaN or infinite were dropped"},
-        {"trailing_comma", "superfluous commas were passed over"},
-        {"missing_closing_bracket", "the file ends before its last bracket"},
-        {"invalid_utf8", "texts with bytes that are no UTF-8: replaced by U+FFFD"},
-        {"negative_duration", "negative durations were set to 0"},
-        {"duplicate_event", "records that occur twice, byte for byte, were dropped once"},
-        {"missing_duration", "events without a duration got 0"},
-        {"unclosed_begin", "begun events without an end"},
-        {"unmatched_end", "ends without a beginning were dropped"},
-        {"unmatched_correlation", "work of the GPU whose call is not in the file"},
-        {"unmatched_flow", "arrows with one end only were dropped"},
-        {"overlapping_kernels", "kernels that overlap on one stream: kept as they are"},
-        {"missing_time", "events without a time"},
-        {"unknown_phase", "records of a kind that the format does not know were dropped"},
-        {"incomplete_file", "the file was cut off: what is whole was read"},
-        {"unmatched_collective", "communication kernels that met none of another rank"},
-        {"inconsistent_collective", "calls of one number that differ in kind or size: not matched"},
-    }};
-    const auto known =
-        std::find_if(kTexts.begin(), kTexts.end(), [&](const auto& entry) { return entry.first == word; });
-    if (known != kTexts.end()) {
-        return std::string(known->second);
-    }
-    std::string text = word;
-    std::replace(text.begin(), text.end(), '_', ' ');
-    return text;
 }
 
 std::string wall_clock_text(TimeNs time) {

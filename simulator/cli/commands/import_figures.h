@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace echosim {
@@ -13,8 +14,8 @@ struct RankFigures {
     std::string name;
     std::uint64_t ranks = 0; // that it stands for; 0: not known
     std::uint64_t kernels = 0;
-    TimeNs busy = 0;          // some work of the GPU is running
-    TimeNs communication = 0; // a communication kernel is running
+    TimeNs busy = 0;          // some work of the GPU is running; without times: the sum of its durations
+    TimeNs communication = 0; // a communication kernel is running; likewise
 };
 
 struct TraceFigures {
@@ -22,15 +23,15 @@ struct TraceFigures {
     std::uint64_t ranks = 0;
     std::uint64_t communication = 0; // kernels
     TimeNs first = 0;                // start of the earliest event
-    TimeNs span = 0;                 // to the end of the latest
+    TimeNs span = 0;                 // to the end of the latest; 0 without times
 };
 TraceFigures figures_of(const Trace& trace);
 
 // Kernels, communication kernels among them.
 std::uint64_t count_kernels(const Trace& trace);
 
-// What a word of ImportReport::warnings means.
-std::string warning_text(const std::string& word);
+// What a word of ImportReport::warnings means; empty: the word says it all.
+std::string_view warning_text(std::string_view word);
 
 // "2023-09-07 22:30:01.423 UTC" of nanoseconds since 1970.
 std::string wall_clock_text(TimeNs time);

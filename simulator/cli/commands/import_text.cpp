@@ -52,6 +52,17 @@ std::string clocks_text(const ImportSummary& summary) {
            measured;
 }
 
+bool has_durations(const TraceFigures& figures) {
+    return std::any_of(figures.classes.begin(), figures.classes.end(),
+                       [](const RankFigures& row) { return row.busy > 0; });
+}
+
+std::string communication_text(std::uint64_t kernels, const TraceFigures& figures) {
+    return kernels == figures.communication
+               ? ", all of them communication"
+               : fmt::format(", {} of them communication", count_text(figures.communication));
+}
+
 std::string head_text(const ImportSummary& summary, const TextStyle& style) {
     const Trace& trace = summary.imported->trace;
     const ImportReport& report = summary.imported->report;
@@ -69,10 +80,16 @@ std::string head_text(const ImportSummary& summary, const TextStyle& style) {
                                        : count_text(figures.ranks));
     line("streams", count_text(trace.streams.size()));
     line("events",
-         fmt::format("{} (of {} records)", count_text(trace.event_count()), count_text(report.events)));
-    line("kernels", fmt::format("{}, {} of them communication", count_text(report.kernels),
-                                count_text(figures.communication)));
-    line("span", trace.timed ? duration_text(figures.span) : "no times: a graph");
+         trace.event_count() == report.events
+             ? count_text(report.events)
+             : fmt::format("{} of {} records", count_text(trace.event_count()), count_text(report.events)));
+    line("kernels", count_text(report.kernels) +
+                        (figures.communication == 0 ? "" : communication_text(report.kernels, figures)));
+    if (trace.timed) {
+        line("span", duration_text(figures.span));
+    } else {
+        line("times", has_durations(figures) ? "no times: durations only" : "no times, no durations");
+    }
     if (trace.t0_ns != 0) {
         line("recorded", wall_clock_text(trace.t0_ns + figures.first));
     }
@@ -82,12 +99,22 @@ std::string head_text(const ImportSummary& summary, const TextStyle& style) {
     return text;
 }
 
+// Columns that would be empty or zero throughout are left out.
 std::string ranks_text(const ImportSummary& summary, const TextStyle& style) {
     using Align = TextTable::Align;
     const std::vector<RankFigures>& rows = summary.figures.classes;
     const auto& alignment = summary.imported->report.alignment;
-    std::vector<TextTable::Column> columns{
-        {"rank"}, {"kernels", Align::right}, {"GPU busy", Align::right}, {"communication", Align::right}};
+    const bool timed = summary.imported->trace.timed;
+    const bool durations = has_durations(summary.figures);
+    const bool communication =
+        std::any_of(rows.begin(), rows.end(), [](const RankFigures& row) { return row.communication > 0; });
+    std::vector<TextTable::Column> columns{{"rank"}, {"kernels", Align::right}};
+    if (durations) {
+        columns.push_back({timed ? "GPU busy" : "GPU work", Align::right});
+    }
+    if (communication) {
+        columns.push_back({"communication", Align::right});
+    }
     if (alignment) {
         columns.push_back({"clock offset", Align::right});
         columns.push_back({"residual", Align::right});
@@ -95,8 +122,13 @@ std::string ranks_text(const ImportSummary& summary, const TextStyle& style) {
     TextTable table(columns);
     const std::size_t shown = summary.all_rows ? rows.size() : std::min(rows.size(), kMostRows);
     for (std::size_t i = 0; i < shown; ++i) {
-        std::vector<std::string> cells{rows[i].name, count_text(rows[i].kernels), duration_text(rows[i].busy),
-                                       duration_text(rows[i].communication)};
+        std::vector<std::string> cells{rows[i].name, count_text(rows[i].kernels)};
+        if (durations) {
+            cells.push_back(duration_text(rows[i].busy));
+        }
+        if (communication) {
+            cells.push_back(duration_text(rows[i].communication));
+        }
         if (alignment) {
             const RankAlignment& rank = alignment->ranks.at(i);
             cells.push_back(rank.collectives == 0 ? "-" : time_text(rank.offset));
@@ -111,6 +143,18 @@ std::string ranks_text(const ImportSummary& summary, const TextStyle& style) {
     return text;
 }
 
+std::string warnings_text(const ImportReport& report, const TextStyle& style) {
+    if (report.warnings.empty()) {
+        return {};
+    }
+    TextTable table({{"", TextTable::Align::right}, {""}, {""}});
+    for (const auto& [word, count] : report.warnings) {
+        table.add({count_text(count), word, std::string(warning_text(word))});
+    }
+    const std::string text = table.text(style, 2);
+    return "\n" + style.bold("Mended, dropped or in doubt") + text.substr(text.find('\n')); // no titles
+}
+
 std::string list_text(const std::string& title, const std::vector<std::string>& lines,
                       const TextStyle& style) {
     std::string text;
@@ -120,18 +164,23 @@ std::string list_text(const std::string& title, const std::vector<std::string>& 
     return text.empty() ? text : "\n" + style.bold(title) + "\n" + text;
 }
 
-std::vector<std::string> next_commands(const ImportSummary& summary) {
+// A command is never wrapped: it is there to be copied. What it does stands beside it, or below where that is
+// too long.
+std::string next_text(const ImportSummary& summary, const TextStyle& style) {
     const std::string& source = summary.written.empty() ? summary.source : summary.written;
-    std::vector<std::string> lines;
+    std::string text = "\n" + style.bold("Next") + "\n";
+    const auto add = [&](const std::string& command, const std::string& meaning) {
+        const bool beside = command.size() + meaning.size() + 5 <= static_cast<std::size_t>(style.width);
+        text += fmt::format("  {}{}{}\n", command, beside ? "   " : "\n      ", meaning);
+    };
     if (summary.written.empty()) {
-        lines.push_back(fmt::format("echosim import {} -o job.etr   nothing is written without -o", source));
+        add(fmt::format("echosim import {} -o job.etr", source), "nothing is written without -o");
     }
-    lines.push_back(
-        fmt::format("echosim export {} --format perfetto -o job.json.gz   for ui.perfetto.dev", source));
+    add(fmt::format("echosim export {} --format perfetto -o job.json.gz", source), "for ui.perfetto.dev");
     if (summary.imported->trace.timed) {
-        lines.push_back(fmt::format("echosim validate replay {}   simulate what was recorded", source));
+        add(fmt::format("echosim validate replay {}", source), "simulate what was recorded");
     }
-    return lines;
+    return text;
 }
 
 Json alignment_document(const ImportSummary& summary) {
@@ -159,21 +208,18 @@ Json alignment_document(const ImportSummary& summary) {
 std::string import_text(const ImportSummary& summary, const TextStyle& style) {
     const ImportReport& report = summary.imported->report;
     std::string text = head_text(summary, style) + ranks_text(summary, style);
-    std::vector<std::string> mended;
-    for (const auto& [word, count] : report.warnings) {
-        mended.push_back(fmt::format("{} {}: {}", count_text(count), word, warning_text(word)));
-    }
-    text += list_text("Mended, dropped or in doubt", mended, style);
-    std::vector<std::string> notes = report.notes;
+    text += warnings_text(report, style);
+    std::vector<std::string> notes = report.all_notes();
     if (!summary.all_rows && notes.size() > kMostNotes) {
+        const std::size_t hidden = notes.size() - kMostNotes;
         notes.resize(kMostNotes);
-        notes.push_back(fmt::format("and {} more (-v shows all)", report.notes.size() - kMostNotes));
+        notes.push_back(fmt::format("and {} more (-v shows all)", hidden));
     }
     text += list_text("Notes", notes, style);
     if (!summary.written.empty()) {
         text += fmt::format("\nwritten: {}\n", summary.written);
     }
-    return text + list_text("Next", next_commands(summary), style);
+    return text + next_text(summary, style);
 }
 
 Json import_document(const ImportSummary& summary) {
@@ -203,7 +249,7 @@ Json import_document(const ImportSummary& summary) {
             {"classes", rows},
             {"alignment", alignment_document(summary)},
             {"warnings", report.warnings},
-            {"notes", report.notes}};
+            {"notes", report.all_notes()}};
 }
 
 } // namespace echosim

@@ -22,7 +22,8 @@ std::vector<std::string> import_notes(const ImportReport& report) {
         notes.push_back("the clocks of the ranks are not comparable: " + report.alignment->reason);
     if (report.alignment && report.alignment->applied)
         notes.push_back("the ranks were put on one clock by the ends of their collectives");
-    notes.insert(notes.end(), report.notes.begin(), report.notes.end());
+    const std::vector<std::string> limits = report.all_notes();
+    notes.insert(notes.end(), limits.begin(), limits.end());
     return notes;
 }
 
