@@ -39,6 +39,12 @@ std::string milliseconds(Seconds value) {
     return fmt::format("{:.3f}", value * 1e3);
 }
 
+// With a sign, unless it is zero to the last decimal that is shown.
+std::string signed_text(double value, int decimals) {
+    std::string text = fmt::format("{:+.{}f}", value, decimals);
+    return text.find_first_of("123456789") == std::string::npos ? text.substr(1) : text;
+}
+
 // The rows that count, the worst first.
 std::string rows_text(const ReplayReport& report) {
     std::vector<ValidationRow> rows = counted_rows(report.validation);
@@ -49,12 +55,12 @@ std::string rows_text(const ReplayReport& report) {
     std::ranges::stable_sort(rows, std::ranges::greater{},
                              [](const ValidationRow& row) { return std::abs(*row.error_percent); });
     for (std::size_t i = 0; i < rows.size() && i < kRowsShown; ++i)
-        text += fmt::format("  {:<26} {:>12.6f} {:>12.6f} {:>+9.3f}\n", rows[i].id, rows[i].measured,
-                            *rows[i].predicted, *rows[i].error_percent);
+        text += fmt::format("  {:<26} {:>12.6f} {:>12.6f} {:>9}\n", rows[i].id, rows[i].measured,
+                            *rows[i].predicted, signed_text(*rows[i].error_percent, 3));
     if (rows.size() > 1)
-        text += fmt::format(
-            "  {} rows, the worst first: mean |error| {:.3f} %, median {:.3f} %, bias {:+.3f} %\n", all.rows,
-            all.mean_abs_error_percent, all.median_abs_error_percent, all.bias_percent);
+        text += fmt::format("  {} rows, the worst first: mean |error| {:.3f} %, median {:.3f} %, bias {} %\n",
+                            all.rows, all.mean_abs_error_percent, all.median_abs_error_percent,
+                            signed_text(all.bias_percent, 3));
     for (const std::string& value : {std::string("fitted"), std::string("held out")}) {
         const ValidationSummary part = summarise(rows_with(report.validation, "constants", value));
         if (part.rows > 0 && part.rows < all.rows)
@@ -64,21 +70,24 @@ std::string rows_text(const ReplayReport& report) {
     return text;
 }
 
+// The mean of the errors is known of measured pipelines only.
 std::string ranks_text(const ReplayReport& report) {
-    std::string text =
-        fmt::format("\n  {:<12} {:>9} {:>18} {:>8} {:>28}\n  {:<12} {:>9} {:>9} {:>8} {:>8} {:>9} "
-                    "{:>9} {:>8} {:>8}\n",
-                    "", "busy", "idle share %", "worst", "start error ms", "rank", "ms", "measured",
-                    "replayed", "points", "mean", "median||", "95 %||", "worst||");
+    const bool means =
+        std::ranges::any_of(report.ranks, [](const ReplayRank& rank) { return rank.start_mean.has_value(); });
+    const auto mean = [&](const std::string& text) { return means ? fmt::format(" {:>9}", text) : text; };
+    std::string text = fmt::format("\n  {:<12} {:>9} {:>18} {:>8} {:>{}}\n  {:<12} {:>9} {:>9} {:>8} {:>8}{} "
+                                   "{:>10} {:>9} {:>9}\n",
+                                   "", "busy", "idle share %", "worst", "start error ms", means ? 40 : 30,
+                                   "rank", "ms", "measured", "replayed", "points", mean(means ? "mean" : ""),
+                                   "median abs", "95 % abs", "worst abs");
     for (std::size_t i = 0; i < report.ranks.size() && i < kRanksShown; ++i) {
         const ReplayRank& r = report.ranks[i];
+        const double points = r.idle_worst_points.value_or(100 * (r.idle_predicted - r.idle_measured));
         text += fmt::format(
-            "  {:<12} {:>9.2f} {:>9.2f} {:>8.2f} {:>8} {:>9} {:>9} {:>8} {:>8}\n", r.name,
-            r.busy_measured * 1e3, 100 * r.idle_measured, 100 * r.idle_predicted,
-            r.idle_worst_points ? fmt::format("{:+.2f}", *r.idle_worst_points)
-                                : fmt::format("{:+.2f}", 100 * (r.idle_predicted - r.idle_measured)),
-            r.start_mean ? fmt::format("{:+.3f}", *r.start_mean * 1e3) : "-", milliseconds(r.start_median),
-            milliseconds(r.start_p95), milliseconds(r.start_worst));
+            "  {:<12} {:>9.2f} {:>9.2f} {:>8.2f} {:>8}{} {:>10} {:>9} {:>9}\n", r.name, r.busy_measured * 1e3,
+            100 * r.idle_measured, 100 * r.idle_predicted, signed_text(points, 2),
+            mean(r.start_mean ? signed_text(*r.start_mean * 1e3, 3) : std::string()),
+            milliseconds(r.start_median), milliseconds(r.start_p95), milliseconds(r.start_worst));
     }
     if (report.ranks.size() > kRanksShown)
         text += fmt::format("  and {} more; --json lists all\n", report.ranks.size() - kRanksShown);
@@ -91,8 +100,8 @@ std::string details_text(const ReplayReport& report) {
         text += fmt::format("\nworst starts\n  {:>12} {:>12} {:>9}  {}\n", "measured ms", "predicted ms",
                             "off ms", "op");
     for (const ReplayOp& op : report.worst)
-        text += fmt::format("  {:>12.3f} {:>12.3f} {:>+9.3f}  {}: {}\n", op.measured * 1e3,
-                            op.predicted * 1e3, (op.predicted - op.measured) * 1e3, op.rank, op.id);
+        text += fmt::format("  {:>12.3f} {:>12.3f} {:>9}  {}: {}\n", op.measured * 1e3, op.predicted * 1e3,
+                            signed_text((op.predicted - op.measured) * 1e3, 3), op.rank, op.id);
     if (!report.constants.empty())
         text += "\nconstants taken from the recording\n";
     for (const ReplayConstant& constant : report.constants)

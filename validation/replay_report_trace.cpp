@@ -47,6 +47,30 @@ TimeNs start_of(const Trace& trace, std::uint64_t event) {
     return trace.streams[stream_of(event)].events.start_ns[index_of(event)];
 }
 
+// A kernel's name as people know it: "void", the list of parameters and what goes beyond a line are left out.
+std::string short_name(std::string_view name) {
+    constexpr std::size_t kMost = 60;
+    constexpr std::string_view kVoid = "void ";
+    name.remove_prefix(name.starts_with(kVoid) ? kVoid.size() : 0);
+    if (name.ends_with(')')) {
+        std::size_t begin = name.size();
+        int depth = 0;
+        do {
+            --begin;
+            depth += name[begin] == ')' ? 1 : name[begin] == '(' ? -1 : 0;
+        } while (begin > 0 && depth > 0);
+        name = depth == 0 && begin > 0 ? name.substr(0, begin) : name;
+    }
+    if (name.size() <= kMost) {
+        return std::string(name);
+    }
+    std::size_t end = kMost - 3;
+    while (end > 0 && (static_cast<unsigned char>(name[end]) & 0xc0U) == 0x80U) { // not within a character
+        --end;
+    }
+    return std::string(name.substr(0, end)) + "...";
+}
+
 // Starts in seconds from the first device op of the recording.
 std::vector<ReplayOp> worst_ops(const Trace& trace, const ReplayComparison& comparison) {
     std::vector<const ReplayedOp*> ops;
@@ -64,10 +88,9 @@ std::vector<ReplayOp> worst_ops(const Trace& trace, const ReplayComparison& comp
     for (std::size_t i = 0; i < shown && off(ops[i]) > 0; ++i) {
         const TraceStream& stream = trace.streams[stream_of(ops[i]->event)];
         const Event event = stream.events.row(index_of(ops[i]->event));
-        worst.push_back(
-            {fmt::format("{} on {}", trace.text(event.name).substr(0, 60), trace.text(stream.name)),
-             std::string(trace.text(trace.classes[stream.rank_class].name)), to_seconds(event.start - begin),
-             to_seconds(ops[i]->start - begin)});
+        worst.push_back({fmt::format("{} on {}", short_name(trace.text(event.name)), trace.text(stream.name)),
+                         std::string(trace.text(trace.classes[stream.rank_class].name)),
+                         to_seconds(event.start - begin), to_seconds(ops[i]->start - begin)});
     }
     return worst;
 }

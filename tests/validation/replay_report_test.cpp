@@ -58,6 +58,31 @@ TEST(ReplayReport, OfATrace) {
     EXPECT_NEAR(report.worst[0].predicted, 70e-6, 1e-12);
 }
 
+// The replay starts the second kernel 10 us late; names without their parameters, long ones with dots.
+TEST(ReplayReport, NamesOfTheWorstStartsAreReadable) {
+    const auto shown = [](const std::string& name) {
+        Trace trace = small_trace();
+        trace.streams[0].events.name[1] = trace.strings.intern(name).value;
+        return replay_report_of(trace, small_comparison(), "step.json").worst.at(0).id;
+    };
+    EXPECT_EQ(shown("void at::f<(int)4>(float*, (anonymous namespace)::g)"), "at::f<(int)4> on stream 7");
+    EXPECT_EQ(shown("(lambda)"), "(lambda) on stream 7");
+    EXPECT_EQ(shown(")"), ") on stream 7");
+    EXPECT_EQ(shown(std::string(60, 'k')), std::string(60, 'k') + " on stream 7");
+    EXPECT_EQ(shown(std::string(61, 'k')), std::string(57, 'k') + "... on stream 7");
+}
+
+TEST(ReplayReport, ZeroHasNoSignAndUnknownMeansNoColumn) {
+    ReplayComparison comparison = small_comparison();
+    comparison.total.replayed.span -= 10 * kUs; // as recorded: 100 us
+    ReplayReport report = replay_report_of(small_trace(), comparison, "step.json");
+    report.validation.rows[0].error_percent = -1e-9;
+    EXPECT_THAT(replay_text(report), AllOf(HasSubstr(" 0.000\n"), Not(HasSubstr("-0.000"))));
+    EXPECT_THAT(replay_text(report), Not(HasSubstr("mean ")));
+    report.ranks[0].start_mean = 10e-6;
+    EXPECT_THAT(replay_text(report), AllOf(HasSubstr("mean median abs"), HasSubstr("+0.010")));
+}
+
 TEST(ReplayReport, NothingMeasured) {
     ReplayComparison comparison = small_comparison();
     comparison.total.recorded.span = 0;
