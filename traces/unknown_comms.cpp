@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "traces/unknown_comms.h"
 
-#include <fmt/format.h>
-
 namespace echosim {
 
 void note_unknown_communication(const Trace& trace, ImportReport& report) {
@@ -20,14 +18,13 @@ void note_unknown_communication(const Trace& trace, ImportReport& report) {
         }
     }
     if (kinds > 0) {
-        report.note(
-            fmt::format("the collective of {} of {} communication events is not in the files", kinds, all));
+        report.note_counts("the collective of {} of {} communication events is not in the files",
+                           {kinds, all});
     }
     if (types > 0) {
-        report.note(
-            fmt::format("the data type of {} of {} communication events is not in the files, or none that "
-                        "echosim has",
-                        types, all));
+        report.note_counts("the data type of {} of {} communication events is not in the files, or none that "
+                           "echosim has",
+                           {types, all});
     }
 }
 

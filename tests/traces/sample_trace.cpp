@@ -15,6 +15,7 @@ namespace {
 
 CommOp all_reduce(TraceBuilder& builder) {
     CommOp op;
+    op.kind = CollectiveKind::all_reduce;
     op.dtype = DType::bf16;
     op.algorithm = Algorithm::nvls;
     op.protocol = Protocol::simple;

@@ -40,6 +40,7 @@ Trace recorded_trace() {
         builder.add_copy({CopyKind::host_to_device, 0xffffffffffffffffULL}); // more than SQLite's signed
     builder.add_event(stream, copy);
     CommOp op;
+    op.kind = CollectiveKind::all_reduce;
     op.bytes = 4096;
     op.group = builder.name("tp");
     op.communicator = builder.add_communicator({builder.name("0x10"), builder.name("TP"), {{0, 4, 1}}});

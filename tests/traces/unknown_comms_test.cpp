@@ -56,13 +56,13 @@ TEST(UnknownComms, NothingStandsForWhatIsNotInTheFile) {
 TEST(UnknownComms, AreCountedInNotes) {
     ImportReport report;
     note_unknown_communication(import_text(kKernels).trace, report);
-    EXPECT_THAT(report.notes,
+    EXPECT_THAT(report.all_notes(),
                 testing::ElementsAre("the collective of 1 of 3 communication events is not in the files",
                                      "the data type of 3 of 3 communication events is not in the files, or "
                                      "none that echosim has"));
     ImportReport none;
     note_unknown_communication(import_text(small_trace()).trace, none);
-    EXPECT_TRUE(none.notes.empty());
+    EXPECT_TRUE(none.all_notes().empty());
 }
 
 TEST(UnknownComms, TraceEventsLeaveTheKeysOut) {
