@@ -42,14 +42,14 @@ TEST(ImportText, TimesOverlapDurationsDoNot) {
     const std::string timed = text_of(imported(true, 2'000'000, 3'000'000));
     EXPECT_THAT(timed, AllOf(HasSubstr("GPU busy"), HasSubstr("span"), HasSubstr("3.00 ms        3.00 ms")));
     const std::string graph = text_of(imported(false, 2'000'000, 3'000'000));
-    EXPECT_THAT(graph, AllOf(HasSubstr("no times: durations only"), HasSubstr("GPU work"),
+    EXPECT_THAT(graph, AllOf(HasSubstr("times      none: durations only"), HasSubstr("GPU work"),
                              HasSubstr("5.00 ms        3.00 ms"), Not(HasSubstr("span"))));
 }
 
 TEST(ImportText, NothingThatIsZeroThroughout) {
     const std::string none = text_of(imported(false, 0, 0));
-    EXPECT_THAT(
-        none, AllOf(HasSubstr("no times, no durations"), Not(HasSubstr("GPU work")), Not(HasSubstr("0 s"))));
+    EXPECT_THAT(none,
+                AllOf(HasSubstr("none, nor durations"), Not(HasSubstr("GPU work")), Not(HasSubstr("0 s"))));
     EXPECT_THAT(none, AllOf(HasSubstr("events     2\n"), HasSubstr("2, 1 of them communication")));
 }
 

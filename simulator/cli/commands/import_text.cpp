@@ -82,13 +82,13 @@ std::string head_text(const ImportSummary& summary, const TextStyle& style) {
     line("events",
          trace.event_count() == report.events
              ? count_text(report.events)
-             : fmt::format("{} of {} records", count_text(trace.event_count()), count_text(report.events)));
+             : fmt::format("{} from {} records", count_text(trace.event_count()), count_text(report.events)));
     line("kernels", count_text(report.kernels) +
                         (figures.communication == 0 ? "" : communication_text(report.kernels, figures)));
     if (trace.timed) {
         line("span", duration_text(figures.span));
     } else {
-        line("times", has_durations(figures) ? "no times: durations only" : "no times, no durations");
+        line("times", has_durations(figures) ? "none: durations only" : "none, nor durations");
     }
     if (trace.t0_ns != 0) {
         line("recorded", wall_clock_text(trace.t0_ns + figures.first));

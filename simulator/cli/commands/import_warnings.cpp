@@ -8,7 +8,7 @@
 namespace echosim {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, std::string_view>, 44> kTexts{{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 46> kTexts{{
     {"non_finite_number", "numbers that are NaN or infinite were dropped"},
     {"trailing_comma", "superfluous commas were passed over"},
     {"control_character", "line feeds and tabs within strings became escapes"},
@@ -39,6 +39,8 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 44> kTexts{{
     {"self_dependency", "nodes that depend on themselves"},
     {"dependency_cycle", "nodes that wait for each other in a circle"},
     {"barrier", "barriers, taken for all-reduces of nothing"},
+    {"empty_collective", "collectives of no bytes"},
+    {"unknown_header_key", "words of the header that are not known"},
     {"unknown_node_type", "nodes of a type that the format does not know"},
     {"unknown_collective", "collectives of a kind that is not known"},
     {"unknown_field", "fields that the format does not know"},
