@@ -182,7 +182,8 @@ Imported graph_of_aicb(const std::vector<AicbSection>& sections, const std::stri
     if (!sized)
         result.report.note("sizes of groups are not in the file (column comm_group_size)");
     if (barriers > 0)
-        result.report.note_counts("barriers are all-reduces, as PyTorch runs them on NCCL ({} here)", {barriers});
+        result.report.note_counts("barriers are all-reduces, as PyTorch runs them on NCCL ({} here)",
+                                  {barriers});
     result.trace = builder.finish();
     return result;
 }
