@@ -7,6 +7,7 @@
 #include "traces/echo_json.h"
 #include "traces/etr.h"
 #include "traces/import_detect.h"
+#include "traces/import_notes.h"
 #include "traces/import_ranks.h"
 #include "traces/kineto.h"
 #include "traces/match.h"
@@ -78,6 +79,14 @@ std::vector<TraceFormat> formats_of(const std::vector<std::string>& files) {
     const auto other = std::find_if(formats.begin(), formats.end(),
                                     [&](TraceFormat format) { return format != formats.front(); });
     if (other == formats.end()) {
+        const bool whole_jobs = !formats.empty() && (formats.front() == TraceFormat::workload_text ||
+                                                     formats.front() == TraceFormat::echo_json);
+        if (whole_jobs && files.size() > 1) {
+            throw InputError(files[1],
+                             fmt::format("is a workload, as {} is: each describes a whole job, not a rank",
+                                         fs::path(files[0]).filename().string()),
+                             fmt::format("import one of the {} files", files.size()));
+        }
         return formats;
     }
     constexpr std::size_t most = 12;
@@ -200,6 +209,11 @@ Imported import_trace(const std::vector<std::string>& paths, const ImportOptions
     std::vector<std::string> files = trace_files(paths, notes);
     const std::vector<TraceFormat> formats = formats_of(files);
     std::vector<Imported> parts = read_all(files, formats, options);
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+        if (formats[i] == TraceFormat::etr || formats[i] == TraceFormat::own_sqlite) {
+            recall_notes(parts[i]);
+        }
+    }
     Imported all;
     if (parts.size() == 1) {
         all = std::move(parts.front());

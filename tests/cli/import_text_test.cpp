@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 #include <string>
 
 namespace echosim {
@@ -33,7 +34,7 @@ Imported imported(bool timed, TimeNs kernel, TimeNs communication) {
 
 std::string text_of(const Imported& imported) {
     const ImportSummary summary{
-        .source = "job.et", .imported = &imported, .figures = figures_of(imported.trace), .written = ""};
+        .paths = {"job.et"}, .imported = &imported, .figures = figures_of(imported.trace), .written = ""};
     return import_text(summary, {});
 }
 
@@ -51,6 +52,59 @@ TEST(ImportText, NothingThatIsZeroThroughout) {
     EXPECT_THAT(none,
                 AllOf(HasSubstr("none, nor durations"), Not(HasSubstr("GPU work")), Not(HasSubstr("0 s"))));
     EXPECT_THAT(none, AllOf(HasSubstr("events     2\n"), HasSubstr("2, 1 of them communication")));
+}
+
+TEST(ImportText, WithoutTimesDurationsAreAddedUpAndTheSpanIsNotKnown) {
+    const auto document = [](const Imported& some) {
+        return import_document(
+            {.paths = {"job.et"}, .imported = &some, .figures = figures_of(some.trace), .written = ""});
+    };
+    const auto graph = document(imported(false, 2'000'000, 3'000'000)); // 2 + 3 ms
+    EXPECT_TRUE(graph["span_s"].is_null());
+    EXPECT_DOUBLE_EQ(graph["classes"][0]["busy_s"].get<double>(), 5e-3);
+    EXPECT_DOUBLE_EQ(graph["classes"][0]["communication_s"].get<double>(), 3e-3);
+    EXPECT_TRUE(document(imported(false, 0, 0))["classes"][0]["busy_s"].is_null());
+}
+
+TEST(ImportText, TheProfilersOwnRecordsDoNotReachIntoTheSpan) {
+    TraceBuilder builder;
+    const std::uint32_t rank = builder.add_class("rank 0", -1, {0});
+    const std::uint32_t gpu = builder.add_stream(rank, StreamKind::compute, "stream 7");
+    const std::uint32_t own = builder.add_stream(rank, StreamKind::host, "Traces");
+    builder.add_event(
+        gpu, {.start = 100, .duration = 50, .name = builder.name("gemm"), .kind = EventKind::kernel});
+    builder.add_event(
+        own, {.start = 9'000, .name = builder.name("Record Window End"), .kind = EventKind::instant});
+    const TraceFigures figures = figures_of(builder.finish());
+    EXPECT_EQ(figures.first, 100);
+    EXPECT_EQ(figures.span, 50); // 100 to 150
+}
+
+TEST(ImportText, CountsWhatTheTraceKeepsBesideTheRecords) {
+    Imported some = imported(true, 1, 1);
+    some.report.kernels = 3; // one of them twice
+    EXPECT_THAT(text_of(some), HasSubstr("kernels    2 (3 records), 1 of them communication"));
+}
+
+TEST(ImportText, TimesSince1970AreNoWallClock) {
+    Imported some = imported(true, 1, 1);
+    some.trace.t0_ns = 1'000'000;
+    EXPECT_THAT(text_of(some), Not(HasSubstr("  recorded ")));
+    some.trace.t0_ns = 1'700'000'000'000'000'000; // 14 November 2023
+    EXPECT_THAT(text_of(some), HasSubstr("recorded   2023-11-14 22:13:20.000 UTC"));
+}
+
+TEST(ImportText, CommandsNameAllFilesAndStandForTheShell) {
+    const Imported some = imported(true, 1, 1);
+    const std::string text = import_text({.paths = {"my job/0.json", "it's.json"},
+                                          .imported = &some,
+                                          .figures = figures_of(some.trace),
+                                          .written = "",
+                                          .align = false},
+                                         {});
+    EXPECT_THAT(text, HasSubstr("echosim import 'my job/0.json' 'it'\\''s.json' --align off -o job.etr"));
+    EXPECT_THAT(text, HasSubstr("validate replay 'my job/0.json' 'it'\\''s.json' --align off"));
+    EXPECT_THAT(text_of(imported(true, 0, 0)), Not(HasSubstr("validate replay"))); // no work of the GPU
 }
 
 TEST(ImportText, WarningsInColumnsAndNotesWithSums) {

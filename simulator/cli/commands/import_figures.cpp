@@ -60,6 +60,7 @@ void add(const TraceStream& stream, ClassSpans& spans, RankFigures& figures) {
         const EventKind kind = events.kind[i];
         figures.kernels += kind == EventKind::kernel || kind == EventKind::comm ? 1 : 0;
         if (is_device_work(kind)) {
+            figures.has_durations = figures.has_durations || events.dur_ns[i] > 0;
             spans.work.emplace_back(events.start_ns[i], end_of(events, i));
         }
         if (kind == EventKind::comm) {
@@ -68,30 +69,54 @@ void add(const TraceStream& stream, ClassSpans& spans, RankFigures& figures) {
     }
 }
 
+struct Extent {
+    TimeNs first = std::numeric_limits<TimeNs>::max();
+    TimeNs last = std::numeric_limits<TimeNs>::min();
+    bool empty() const { return last < first; }
+};
+
+// From the first start to the last end of the events whose kind `counts`.
+template <class Counts> Extent extent_of(const Trace& trace, const Counts& counts) {
+    Extent extent;
+    for (const TraceStream& stream : trace.streams) {
+        for (std::size_t i = 0; i < stream.events.size(); ++i) {
+            if (counts(stream.events.kind[i])) {
+                extent.first = std::min(extent.first, stream.events.start_ns[i]);
+                extent.last = std::max(extent.last, end_of(stream.events, i));
+            }
+        }
+    }
+    return extent;
+}
+
+// Of the work of the GPU, calls and operators: the profiler's own records and annotations may reach far
+// beyond. Of all events where there is nothing else.
+Extent extent_of_work(const Trace& trace) {
+    const Extent work = extent_of(trace, [](EventKind kind) {
+        return is_device_work(kind) || kind == EventKind::api || kind == EventKind::host;
+    });
+    return work.empty() ? extent_of(trace, [](EventKind) { return true; }) : work;
+}
+
 } // namespace
 
 TraceFigures figures_of(const Trace& trace) {
     TraceFigures figures;
     figures.classes.resize(trace.classes.size());
     std::vector<ClassSpans> spans(trace.classes.size());
-    TimeNs last = std::numeric_limits<TimeNs>::min();
-    figures.first = std::numeric_limits<TimeNs>::max();
     for (const TraceStream& stream : trace.streams) {
         add(stream, spans.at(stream.rank_class), figures.classes.at(stream.rank_class));
-        for (std::size_t i = 0; i < stream.events.size(); ++i) {
-            figures.first = std::min(figures.first, stream.events.start_ns[i]);
-            last = std::max(last, end_of(stream.events, i));
-        }
     }
-    if (last < figures.first) { // no event
-        figures.first = last = 0;
+    if (const Extent extent = extent_of_work(trace); !extent.empty()) {
+        figures.first = extent.first;
+        figures.span = trace.timed ? difference(extent.last, extent.first) : 0;
     }
-    figures.span = trace.timed ? difference(last, figures.first) : 0;
     for (std::size_t cls = 0; cls < trace.classes.size(); ++cls) {
         RankFigures& row = figures.classes[cls];
         row.name = trace.text(trace.classes[cls].name);
         row.ranks = trace.classes[cls].rank_count();
         figures.ranks += row.ranks;
+        figures.kernels += row.kernels;
         figures.communication += spans[cls].communication.size();
         row.communication =
             trace.timed ? covered(std::move(spans[cls].communication)) : summed(spans[cls].communication);
@@ -109,6 +134,11 @@ std::uint64_t count_kernels(const Trace& trace) {
             }));
     }
     return count;
+}
+
+bool is_wall_clock(TimeNs t0_ns) {
+    constexpr TimeNs kYear1990 = 631'152'000'000'000'000;
+    return t0_ns >= kYear1990;
 }
 
 std::string wall_clock_text(TimeNs time) {

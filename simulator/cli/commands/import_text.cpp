@@ -54,20 +54,39 @@ std::string clocks_text(const ImportSummary& summary) {
 
 bool has_durations(const TraceFigures& figures) {
     return std::any_of(figures.classes.begin(), figures.classes.end(),
-                       [](const RankFigures& row) { return row.busy > 0; });
+                       [](const RankFigures& row) { return row.has_durations; });
 }
 
-std::string communication_text(std::uint64_t kernels, const TraceFigures& figures) {
-    return kernels == figures.communication
-               ? ", all of them communication"
-               : fmt::format(", {} of them communication", count_text(figures.communication));
+bool starts_are_wall_clock(const ImportSummary& summary) {
+    return summary.imported->trace.timed && is_wall_clock(summary.imported->trace.t0_ns);
+}
+
+// "job.etr", "rank0.json and 7 more"
+std::string title_text(const ImportSummary& summary) {
+    return summary.paths.size() == 1
+               ? summary.paths.front()
+               : fmt::format("{} and {} more", summary.paths.front(), summary.paths.size() - 1);
+}
+
+// The file may have a kernel twice: "3 (4 records), 1 of them communication".
+std::string kernels_text(std::uint64_t records, const TraceFigures& figures) {
+    std::string text = count_text(figures.kernels);
+    if (records != figures.kernels) {
+        text += fmt::format(" ({} records)", count_text(records));
+    }
+    if (figures.communication == 0) {
+        return text;
+    }
+    return text + (figures.kernels == figures.communication
+                       ? ", all of them communication"
+                       : fmt::format(", {} of them communication", count_text(figures.communication)));
 }
 
 std::string head_text(const ImportSummary& summary, const TextStyle& style) {
     const Trace& trace = summary.imported->trace;
     const ImportReport& report = summary.imported->report;
     const TraceFigures& figures = summary.figures;
-    std::string text = style.bold(summary.source) + "\n\n";
+    std::string text = style.bold(title_text(summary)) + "\n\n";
     const auto line = [&](const char* title, const std::string& value) {
         text += wrap(fmt::format("  {:<10} {}", title, value), style.width, 13) + "\n";
     };
@@ -83,14 +102,13 @@ std::string head_text(const ImportSummary& summary, const TextStyle& style) {
          trace.event_count() == report.events
              ? count_text(report.events)
              : fmt::format("{} from {} records", count_text(trace.event_count()), count_text(report.events)));
-    line("kernels", count_text(report.kernels) +
-                        (figures.communication == 0 ? "" : communication_text(report.kernels, figures)));
+    line("kernels", kernels_text(report.kernels, figures));
     if (trace.timed) {
         line("span", duration_text(figures.span));
     } else {
         line("times", has_durations(figures) ? "none: durations only" : "none, nor durations");
     }
-    if (trace.t0_ns != 0) {
+    if (starts_are_wall_clock(summary)) {
         line("recorded", wall_clock_text(trace.t0_ns + figures.first));
     }
     if (const std::string clocks = clocks_text(summary); !clocks.empty()) {
@@ -124,10 +142,10 @@ std::string ranks_text(const ImportSummary& summary, const TextStyle& style) {
     for (std::size_t i = 0; i < shown; ++i) {
         std::vector<std::string> cells{rows[i].name, count_text(rows[i].kernels)};
         if (durations) {
-            cells.push_back(duration_text(rows[i].busy));
+            cells.push_back(timed || rows[i].has_durations ? duration_text(rows[i].busy) : "-");
         }
         if (communication) {
-            cells.push_back(duration_text(rows[i].communication));
+            cells.push_back(timed || rows[i].communication > 0 ? duration_text(rows[i].communication) : "-");
         }
         if (alignment) {
             const RankAlignment& rank = alignment->ranks.at(i);
@@ -139,6 +157,11 @@ std::string ranks_text(const ImportSummary& summary, const TextStyle& style) {
     std::string text = "\n" + table.text(style, 2);
     if (shown < rows.size()) {
         text += fmt::format("  and {} more (-v shows all)\n", rows.size() - shown);
+    }
+    if (durations) {
+        text += style.dim(timed ? "  GPU busy: some kernel, copy or communication runs; waiting inside "
+                                  "communication counts\n"
+                                : "  GPU work: durations of kernels, copies and communication, added up\n");
     }
     return text;
 }
@@ -164,10 +187,37 @@ std::string list_text(const std::string& title, const std::vector<std::string>& 
     return text.empty() ? text : "\n" + style.bold(title) + "\n" + text;
 }
 
+// A name as a word of a POSIX shell: in quotes where it has a sign that means something to the shell.
+std::string shell_word(const std::string& name) {
+    constexpr std::string_view plain =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=+,@%";
+    if (!name.empty() && name.find_first_not_of(plain) == std::string::npos) {
+        return name;
+    }
+    std::string quoted = "'";
+    for (const char sign : name) {
+        quoted += sign == '\'' ? "'\\''" : std::string(1, sign);
+    }
+    return quoted + "'";
+}
+
+// A replay needs the durations of device work, and when it ran.
+bool can_replay(const ImportSummary& summary) {
+    return summary.imported->trace.timed && has_durations(summary.figures);
+}
+
 // A command is never wrapped: it is there to be copied. What it does stands beside it, or below where that is
 // too long.
 std::string next_text(const ImportSummary& summary, const TextStyle& style) {
-    const std::string& source = summary.written.empty() ? summary.source : summary.written;
+    std::string source = summary.written;
+    if (source.empty()) {
+        for (const std::string& path : summary.paths) {
+            source += (source.empty() ? "" : " ") + shell_word(path);
+        }
+        source += summary.align ? "" : " --align off";
+    } else {
+        source = shell_word(source);
+    }
     std::string text = "\n" + style.bold("Next") + "\n";
     const auto add = [&](const std::string& command, const std::string& meaning) {
         const bool beside = command.size() + meaning.size() + 5 <= static_cast<std::size_t>(style.width);
@@ -176,8 +226,12 @@ std::string next_text(const ImportSummary& summary, const TextStyle& style) {
     if (summary.written.empty()) {
         add(fmt::format("echosim import {} -o job.etr", source), "nothing is written without -o");
     }
-    add(fmt::format("echosim export {} --format perfetto -o job.json.gz", source), "for ui.perfetto.dev");
     if (summary.imported->trace.timed) {
+        add(fmt::format("echosim export {} --format perfetto -o job.json.gz", source), "for ui.perfetto.dev");
+    } else {
+        add(fmt::format("echosim export {} --format sqlite -o job.sqlite", source), "for SQL");
+    }
+    if (can_replay(summary)) {
         add(fmt::format("echosim validate replay {}", source), "simulate what was recorded");
     }
     return text;
@@ -227,25 +281,29 @@ Json import_document(const ImportSummary& summary) {
     const ImportReport& report = summary.imported->report;
     Json rows = Json::array();
     for (const RankFigures& row : summary.figures.classes) {
+        const bool known = trace.timed || row.has_durations;
         rows.push_back({{"name", row.name},
                         {"ranks", row.ranks},
                         {"kernels", row.kernels},
-                        {"busy_s", seconds(row.busy)},
-                        {"communication_s", seconds(row.communication)}});
+                        {"busy_s", known ? Json(seconds(row.busy)) : Json(nullptr)},
+                        {"communication_s", known ? Json(seconds(row.communication)) : Json(nullptr)}});
     }
     return {{"schema", "echosim.import/1"},
-            {"file", summary.source},
+            {"file", summary.paths.front()},
             {"format", report.format},
             {"files", report.files},
             {"ranks", summary.figures.ranks},
             {"streams", trace.streams.size()},
             {"events", report.events},
+            {"trace_events", trace.event_count()},
             {"complete_events", report.complete_events},
             {"kernels", report.kernels},
+            {"kernels_kept", summary.figures.kernels},
             {"communication_kernels", summary.figures.communication},
             {"timed", trace.timed},
-            {"span_s", seconds(summary.figures.span)},
-            {"start_ns", trace.t0_ns == 0 ? Json(nullptr) : Json(trace.t0_ns + summary.figures.first)},
+            {"span_s", trace.timed ? Json(seconds(summary.figures.span)) : Json(nullptr)},
+            {"start_ns",
+             starts_are_wall_clock(summary) ? Json(trace.t0_ns + summary.figures.first) : Json(nullptr)},
             {"classes", rows},
             {"alignment", alignment_document(summary)},
             {"warnings", report.warnings},

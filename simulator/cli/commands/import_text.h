@@ -11,7 +11,7 @@ namespace echosim {
 
 // What `import` has read, and what it is to be called.
 struct ImportSummary {
-    std::string source; // as the user named it
+    std::vector<std::string> paths; // as the user named them
     const Imported* imported = nullptr;
     TraceFigures figures;
     std::string written; // path of the .etr; empty: nothing is written
