@@ -10,6 +10,7 @@
 #include "simulator/cli/text_table.h"
 #include "simulator/core/error.h"
 #include "traces/etr.h"
+#include "traces/import_notes.h"
 
 #include <cstdio>
 #include <filesystem>
@@ -148,12 +149,13 @@ int run_import(const Invocation& invocation, Console& console) {
     }
     const auto output = etr_path(invocation);
     const ImportOptions options = import_options(invocation);
-    const Imported imported = import_trace(invocation.arguments, options);
+    Imported imported = import_trace(invocation.arguments, options);
     if (output) {
+        keep_notes(imported);
         const HoldSignals held;
         write_etr(imported.trace, *output, invocation.has("--compress") ? EtrCodec::zstd : EtrCodec::raw);
     }
-    const ImportSummary summary{.source = path,
+    const ImportSummary summary{.paths = invocation.arguments,
                                 .imported = &imported,
                                 .figures = figures_of(imported.trace),
                                 .written = output.value_or(""),
