@@ -68,6 +68,8 @@ class CsvWriter {
     template <class Number> void number(Number value) {
         fmt::format_to(std::back_inserter(buffer_), "{},", value);
     }
+    // Empty for the value that stands for "not known" or "does not apply".
+    template <class Number> void known(Number value, Number none) { value == none ? skip(1) : number(value); }
     // Fields that do not apply stay empty.
     void skip(int fields) { buffer_.append(static_cast<std::size_t>(fields), ','); }
     void put_label(const Event& event);
@@ -130,11 +132,11 @@ void CsvWriter::put_label(const Event& event) {
         return;
     }
     const Label& label = trace_.labels[event.label];
-    number(label.iteration);
+    known(label.iteration, -1);
     put(to_string(label.phase));
-    number(label.micro_batch);
-    number(label.chunk);
-    number(label.layer);
+    known(label.micro_batch, -1);
+    known(label.chunk, -1);
+    known(label.layer, -1);
     put(label.module);
 }
 
@@ -157,11 +159,11 @@ void CsvWriter::put_comm(const Event& event) {
     put(op.dtype == kNoDType ? std::string_view{} : to_string(op.dtype));
     put(op.algorithm == kNoAlgorithm ? std::string_view{} : to_string(op.algorithm));
     put(op.protocol == kNoProtocol ? std::string_view{} : to_string(op.protocol));
-    number(op.channels);
+    known(op.channels, 0U);
     number(op.bytes);
     put(op.group);
-    number(op.group_size);
-    number(op.peer);
+    known(op.group_size, 0U);
+    known(op.peer, -1);
     number(op.sequence);
     if (op.communicator == kNoRow) {
         skip(2);
@@ -180,9 +182,9 @@ void CsvWriter::put_sync(const Event& event) {
     }
     const SyncOp& op = trace_.syncs[event.ext];
     put(to_string(op.kind));
-    number(op.stream);
-    number(op.event);
-    number(op.recorded_by);
+    known(op.stream, std::int64_t{-1});
+    known(op.event, std::uint64_t{0});
+    known(op.recorded_by, 0U);
 }
 
 void CsvWriter::put_launch(const Event& event) {
@@ -202,17 +204,17 @@ void CsvWriter::put_launch(const Event& event) {
 void CsvWriter::put_place(const Event& event, std::uint32_t stream) {
     const TraceStream& row = trace_.streams[stream];
     buffer_ += classes_[row.rank_class];
-    number(trace_.classes[row.rank_class].stage);
+    known(trace_.classes[row.rank_class].stage, -1);
     put(row.name);
     put(to_string(row.kind));
-    number(row.device);
-    number(row.number);
+    known(row.device, -1);
+    known(row.number, std::int64_t{-1});
     put(to_string(event.kind));
     put(event.name);
     number(event.start);
     number(event.duration);
     number(event.start + event.duration);
-    number(event.alone);
+    known(event.alone, TimeNs{0});
     put(to_string(event.provenance));
 }
 
@@ -225,7 +227,7 @@ void CsvWriter::put_event(const Event& event, std::uint32_t stream) {
     const bool named =
         (event.kind == EventKind::instant || event.kind == EventKind::other) && event.ext != kNoRow;
     put(named ? NameId{event.ext} : kNoName);
-    number(event.correlation);
+    known(event.correlation, 0U);
     const bool launched = is_device_work(event.kind) || event.kind == EventKind::sync;
     const auto call =
         launched ? calls_.find(call_key(trace_.streams[stream].rank_class, event.correlation)) : calls_.end();

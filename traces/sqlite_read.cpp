@@ -92,7 +92,7 @@ void SqliteReader::read_classes() {
         classes.expect_id();
         TraceClass row;
         row.name = classes.name();
-        row.stage = classes.number<std::int32_t>();
+        row.stage = classes.number_or<std::int32_t>(-1);
         trace_.classes.push_back(row);
     }
     SqliteRows communicators = open("communicator", "id, name_id, description_id");
@@ -127,8 +127,8 @@ void SqliteReader::read_streams() {
         row.id = rows.number<std::uint32_t>();
         row.name = rows.name();
         row.kind = rows.word(StreamKind::comm);
-        row.device = rows.number<std::int32_t>();
-        row.number = rows.integer();
+        row.device = rows.number_or<std::int32_t>(-1);
+        row.number = rows.number_or<std::int64_t>(-1);
         const std::int64_t count = rows.integer();
         if (count < 0 || count > most - first) {
             rows.refuse(fmt::format("{} events; the file has no room for them", count));
@@ -146,11 +146,11 @@ void SqliteReader::read_small_tables() {
     while (labels.next()) {
         labels.expect_id();
         Label row;
-        row.iteration = labels.number<std::int32_t>();
+        row.iteration = labels.number_or<std::int32_t>(-1);
         row.phase = labels.word(Phase::other);
-        row.micro_batch = labels.number<std::int32_t>();
-        row.chunk = labels.number<std::int32_t>();
-        row.layer = labels.number<std::int32_t>();
+        row.micro_batch = labels.number_or<std::int32_t>(-1);
+        row.chunk = labels.number_or<std::int32_t>(-1);
+        row.layer = labels.number_or<std::int32_t>(-1);
         row.module = labels.name();
         trace_.labels.push_back(row);
     }
@@ -176,9 +176,9 @@ void SqliteReader::read_small_tables() {
         syncs.expect_id();
         SyncOp row;
         row.kind = syncs.word(SyncKind::device_synchronize);
-        row.stream = syncs.integer();
-        row.event = syncs.bits();
-        row.recorded_by = syncs.number<std::uint32_t>();
+        row.stream = syncs.number_or<std::int64_t>(-1);
+        row.event = syncs.bits_or(0);
+        row.recorded_by = syncs.number_or<std::uint32_t>(0);
         trace_.syncs.push_back(row);
     }
 }
@@ -195,16 +195,16 @@ void SqliteReader::read_comm_ops() {
         row.dtype = rows.word_or(DType::int64, kNoDType);
         row.algorithm = rows.word_or(Algorithm::direct, kNoAlgorithm);
         row.protocol = rows.word_or(Protocol::simple, kNoProtocol);
-        row.channels = rows.number<std::uint32_t>();
+        row.channels = rows.number_or<std::uint32_t>(0);
         row.bytes = rows.bits();
         row.group = rows.name();
-        row.group_size = rows.number<std::uint32_t>();
-        row.peer = rows.number<std::int32_t>();
+        row.group_size = rows.number_or<std::uint32_t>(0);
+        row.peer = rows.number_or<std::int32_t>(-1);
         row.sequence = rows.bits();
         row.communicator = rows.row();
         row.direction = rows.word(Direction::both);
-        row.in_elements = rows.bits();
-        row.out_elements = rows.bits();
+        row.in_elements = rows.bits_or(0);
+        row.out_elements = rows.bits_or(0);
         trace_.comm_ops.push_back(row);
     }
 }
@@ -232,11 +232,11 @@ void SqliteReader::read_events() {
         row.kind = rows.code(EventKind::other);
         row.label = rows.row();
         row.ext = rows.row();
-        row.alone = rows.integer();
+        row.alone = rows.number_or<TimeNs>(0);
         const std::int64_t pred = rows.integer();
         row.binding_pred = pred == -1 ? kNoEvent : event_ref_of(pred, rows);
         row.provenance = rows.code(Provenance::assumed);
-        row.correlation = rows.number<std::uint32_t>();
+        row.correlation = rows.number_or<std::uint32_t>(0);
         row.args = rows.name();
         if (stream >= trace_.streams.size()) {
             rows.refuse(fmt::format("stream {} of {}", stream, trace_.streams.size()));

@@ -38,6 +38,8 @@ class SqliteRows {
         }
         return static_cast<T>(value);
     }
+    template <class T> T number_or(T if_null) { return null() ? if_null : number<T>(); }
+    std::uint64_t bits_or(std::uint64_t if_null) { return null() ? if_null : bits(); }
     std::uint64_t bits() { return static_cast<std::uint64_t>(integer()); }
     std::uint32_t row() { return null() ? kNoRow : number<std::uint32_t>(); }
     NameId name() { return NameId{row()}; }

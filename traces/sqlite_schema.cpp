@@ -9,19 +9,19 @@ CREATE TABLE event_kind (id INTEGER PRIMARY KEY, word TEXT NOT NULL);
 CREATE TABLE flow_kind (id INTEGER PRIMARY KEY, word TEXT NOT NULL);
 CREATE TABLE provenance (id INTEGER PRIMARY KEY, word TEXT NOT NULL);
 CREATE TABLE string (id INTEGER PRIMARY KEY, value TEXT NOT NULL);
-CREATE TABLE rank_class (id INTEGER PRIMARY KEY, name_id INTEGER, stage INTEGER NOT NULL,
+CREATE TABLE rank_class (id INTEGER PRIMARY KEY, name_id INTEGER, stage INTEGER,
   rank_count INTEGER NOT NULL, ranks TEXT NOT NULL);
 CREATE TABLE class_rank (class_id INTEGER NOT NULL, position INTEGER NOT NULL, first INTEGER NOT NULL,
   count INTEGER NOT NULL, stride INTEGER NOT NULL, PRIMARY KEY (class_id, position)) WITHOUT ROWID;
 CREATE TABLE stream (id INTEGER PRIMARY KEY, class_id INTEGER NOT NULL, number_in_class INTEGER NOT NULL,
-  name_id INTEGER, kind TEXT NOT NULL, device INTEGER NOT NULL, number INTEGER NOT NULL,
+  name_id INTEGER, kind TEXT NOT NULL, device INTEGER, number INTEGER,
   first_event INTEGER NOT NULL, event_count INTEGER NOT NULL);
-CREATE TABLE label (id INTEGER PRIMARY KEY, iteration INTEGER NOT NULL, phase TEXT NOT NULL,
-  micro_batch INTEGER NOT NULL, chunk INTEGER NOT NULL, layer INTEGER NOT NULL, module_id INTEGER);
+CREATE TABLE label (id INTEGER PRIMARY KEY, iteration INTEGER, phase TEXT NOT NULL,
+  micro_batch INTEGER, chunk INTEGER, layer INTEGER, module_id INTEGER);
 CREATE TABLE comm_op (id INTEGER PRIMARY KEY, collective TEXT, dtype TEXT,
-  algorithm TEXT, protocol TEXT, channels INTEGER NOT NULL, bytes INTEGER NOT NULL, group_id INTEGER,
-  group_size INTEGER NOT NULL, peer INTEGER NOT NULL, sequence INTEGER NOT NULL, communicator_id INTEGER,
-  direction TEXT NOT NULL, in_elements INTEGER NOT NULL, out_elements INTEGER NOT NULL);
+  algorithm TEXT, protocol TEXT, channels INTEGER, bytes INTEGER NOT NULL, group_id INTEGER,
+  group_size INTEGER, peer INTEGER, sequence INTEGER NOT NULL, communicator_id INTEGER,
+  direction TEXT NOT NULL, in_elements INTEGER, out_elements INTEGER);
 CREATE TABLE communicator (id INTEGER PRIMARY KEY, name_id INTEGER, description_id INTEGER);
 CREATE TABLE communicator_rank (communicator_id INTEGER NOT NULL, position INTEGER NOT NULL,
   first INTEGER NOT NULL, count INTEGER NOT NULL, stride INTEGER NOT NULL,
@@ -30,12 +30,12 @@ CREATE TABLE launch (id INTEGER PRIMARY KEY, grid_x INTEGER NOT NULL, grid_y INT
   grid_z INTEGER NOT NULL, block_x INTEGER NOT NULL, block_y INTEGER NOT NULL, block_z INTEGER NOT NULL,
   registers INTEGER NOT NULL, shared_bytes INTEGER NOT NULL);
 CREATE TABLE copy (id INTEGER PRIMARY KEY, kind TEXT NOT NULL, bytes INTEGER NOT NULL);
-CREATE TABLE sync (id INTEGER PRIMARY KEY, kind TEXT NOT NULL, stream_number INTEGER NOT NULL,
-  event_number INTEGER NOT NULL, recorded_by INTEGER NOT NULL);
+CREATE TABLE sync (id INTEGER PRIMARY KEY, kind TEXT NOT NULL, stream_number INTEGER,
+  event_number INTEGER, recorded_by INTEGER);
 CREATE TABLE event (id INTEGER PRIMARY KEY, stream_id INTEGER NOT NULL, start_ns INTEGER NOT NULL,
   dur_ns INTEGER NOT NULL, name_id INTEGER, kind_id INTEGER NOT NULL, label_id INTEGER, ext_id INTEGER,
-  alone_ns INTEGER NOT NULL, binding_pred INTEGER, provenance_id INTEGER NOT NULL,
-  correlation INTEGER NOT NULL, args_id INTEGER);
+  alone_ns INTEGER, binding_pred INTEGER, provenance_id INTEGER NOT NULL,
+  correlation INTEGER, args_id INTEGER);
 CREATE TABLE flow (id INTEGER PRIMARY KEY, from_event INTEGER NOT NULL, to_event INTEGER NOT NULL,
   kind_id INTEGER NOT NULL);
 CREATE TABLE counter (id INTEGER PRIMARY KEY, class_id INTEGER NOT NULL, name_id INTEGER, unit_id INTEGER);

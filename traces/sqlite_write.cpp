@@ -21,6 +21,11 @@ Number row_or_null(std::uint32_t row) {
     return row == kNoRow ? Number{} : Number{row};
 }
 
+// NULL for the value that stands for "not known" or "does not apply".
+template <class Value> Number or_null(Value value, Value none) {
+    return value == none ? Number{} : Number{static_cast<std::int64_t>(value)};
+}
+
 Number name_or_null(NameId name) {
     return row_or_null(name.value);
 }
@@ -143,7 +148,7 @@ void SqliteWriter::put_classes() const {
     SqliteStatement ranges = insert("class_rank", 5);
     for (std::uint32_t i = 0; i < trace_.classes.size(); ++i) {
         const TraceClass& row = trace_.classes[i];
-        rows.run(i, name_or_null(row.name), row.stage, row.rank_count(),
+        rows.run(i, name_or_null(row.name), or_null(row.stage, -1), row.rank_count(),
                  std::string_view(ranks_text(row.ranks)));
         put_ranges(ranges, i, row.ranks);
     }
@@ -162,8 +167,9 @@ void SqliteWriter::put_streams() {
     for (std::uint32_t i = 0; i < trace_.streams.size(); ++i) {
         const TraceStream& row = trace_.streams[i];
         first_event_.push_back(first);
-        rows.run(i, row.rank_class, row.id, name_or_null(row.name), to_string(row.kind), row.device,
-                 row.number, first, std::uint64_t{row.events.size()});
+        rows.run(i, row.rank_class, row.id, name_or_null(row.name), to_string(row.kind),
+                 or_null(row.device, -1), or_null(row.number, std::int64_t{-1}), first,
+                 std::uint64_t{row.events.size()});
         first += static_cast<std::int64_t>(row.events.size());
     }
 }
@@ -172,8 +178,8 @@ void SqliteWriter::put_small_tables() const {
     SqliteStatement labels = insert("label", 7);
     for (std::uint32_t i = 0; i < trace_.labels.size(); ++i) {
         const Label& row = trace_.labels[i];
-        labels.run(i, row.iteration, to_string(row.phase), row.micro_batch, row.chunk, row.layer,
-                   name_or_null(row.module));
+        labels.run(i, or_null(row.iteration, -1), to_string(row.phase), or_null(row.micro_batch, -1),
+                   or_null(row.chunk, -1), or_null(row.layer, -1), name_or_null(row.module));
     }
     SqliteStatement launches = insert("launch", 9);
     for (std::uint32_t i = 0; i < trace_.launches.size(); ++i) {
@@ -188,7 +194,8 @@ void SqliteWriter::put_small_tables() const {
     SqliteStatement syncs = insert("sync", 5);
     for (std::uint32_t i = 0; i < trace_.syncs.size(); ++i) {
         const SyncOp& row = trace_.syncs[i];
-        syncs.run(i, to_string(row.kind), row.stream, as_signed(row.event), row.recorded_by);
+        syncs.run(i, to_string(row.kind), or_null(row.stream, std::int64_t{-1}),
+                  or_null(row.event, std::uint64_t{0}), or_null(row.recorded_by, 0U));
     }
 }
 
@@ -198,9 +205,10 @@ void SqliteWriter::put_comm_ops() const {
         const CommOp& row = trace_.comm_ops[i];
         rows.run(i, word_or_null(row.kind, kNoCollective), word_or_null(row.dtype, kNoDType),
                  word_or_null(row.algorithm, kNoAlgorithm), word_or_null(row.protocol, kNoProtocol),
-                 row.channels, as_signed(row.bytes), name_or_null(row.group), row.group_size, row.peer,
-                 as_signed(row.sequence), row_or_null(row.communicator), to_string(row.direction),
-                 as_signed(row.in_elements), as_signed(row.out_elements));
+                 or_null(row.channels, 0U), as_signed(row.bytes), name_or_null(row.group),
+                 or_null(row.group_size, 0U), or_null(row.peer, -1), as_signed(row.sequence),
+                 row_or_null(row.communicator), to_string(row.direction),
+                 or_null(row.in_elements, std::uint64_t{0}), or_null(row.out_elements, std::uint64_t{0}));
     }
 }
 
@@ -212,9 +220,10 @@ void SqliteWriter::put_events() const {
         for (std::size_t i = 0; i < events.size(); ++i) {
             const Event row = events.row(i);
             rows.run(id++, stream, row.start, row.duration, name_or_null(row.name),
-                     static_cast<int>(row.kind), row_or_null(row.label), row_or_null(row.ext), row.alone,
+                     static_cast<int>(row.kind), row_or_null(row.label), row_or_null(row.ext),
+                     or_null(row.alone, TimeNs{0}),
                      row.binding_pred == kNoEvent ? Number{} : Number{event_id(row.binding_pred)},
-                     static_cast<int>(row.provenance), row.correlation, name_or_null(row.args));
+                     static_cast<int>(row.provenance), or_null(row.correlation, 0U), name_or_null(row.args));
         }
     }
 }

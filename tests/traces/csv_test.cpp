@@ -144,6 +144,10 @@ TEST(Csv, TheCallThatLaunchedAKernel) {
     EXPECT_EQ(rows[1]["launched_by"], "0");
     EXPECT_EQ(rows[1]["grid_x"], "3");
     EXPECT_EQ(rows[1]["block_x"], "64");
+    EXPECT_EQ(rows[1]["correlation"], "9");
+    for (const char* unknown : {"stage", "device", "stream_number", "alone_ns", "peer", "channels"}) {
+        EXPECT_EQ(rows[1][unknown], "") << unknown;
+    }
 }
 
 TEST(Csv, EveryEventIsARow) {

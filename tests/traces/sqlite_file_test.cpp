@@ -112,6 +112,28 @@ TEST(SqliteFile, SliceSpellsAnEventOut) {
     EXPECT_EQ(comm.integer(4), 1);
 }
 
+TEST(SqliteFile, WhatIsNotKnownIsNull) {
+    TraceBuilder builder;
+    const auto stream =
+        builder.add_stream(builder.add_class("rank 0", -1, {0}), StreamKind::comm, "stream 7");
+    Event event{5, 1, builder.name("nccl"), EventKind::comm};
+    event.ext = builder.add_comm_op({.kind = CollectiveKind::all_reduce});
+    builder.add_event(stream, event);
+    const Trace trace = builder.finish();
+    const std::string path = temporary_path(".sqlite");
+    write_sqlite(trace, path);
+    EXPECT_TRUE(read_sqlite(path).trace == trace);
+    SqliteDatabase database = SqliteDatabase::open(path);
+    SqliteStatement rows(database,
+                         "SELECT count(*), count(stage) + count(device) + count(stream_number) + "
+                         "count(alone_ns) + count(channels) + count(group_size) + count(peer) + "
+                         "count(correlation) FROM slice",
+                         path);
+    ASSERT_TRUE(rows.step());
+    EXPECT_EQ(rows.integer(0), 1);
+    EXPECT_EQ(rows.integer(1), 0);
+}
+
 // The query of docs/formats.md. The all-reduce runs from 70 to 90, a kernel beside it from 60 to 75: 15 are
 // exposed.
 TEST(SqliteFile, ExposedCommunication) {
