@@ -2,6 +2,7 @@
 #include "simulator/catalogue/cluster.h"
 
 #include "embedded/catalogue_data.h"
+#include "simulator/catalogue/topology_source.h"
 #include "simulator/core/error.h"
 #include "simulator/core/json.h"
 #include "simulator/core/suggest.h"
@@ -9,6 +10,7 @@
 #include <cmath>
 #include <filesystem>
 #include <fmt/format.h>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 namespace echosim {
@@ -115,6 +117,29 @@ const std::vector<Cluster>& all_clusters() {
     return clusters;
 }
 
+namespace {
+
+// A network of another simulator, which people give in place of a cluster file.
+void refuse_topology(const std::string& path) {
+    constexpr std::size_t head = 4096; // enough: it is told by its first keys or line
+    std::error_code error;
+    if (!std::filesystem::is_regular_file(path, error))
+        return;
+    std::ifstream file(path, std::ios::binary);
+    std::string text(head, '\0');
+    file.read(text.data(), static_cast<std::streamsize>(head));
+    text.resize(static_cast<std::size_t>(file.gcount()));
+    if (text.find_first_not_of(" \t\r\n") == std::string::npos ||
+        text[text.find_first_not_of(" \t\r\n")] == '{')
+        return;
+    if (const auto kind = topology_kind(text))
+        throw InputError(
+            path, fmt::format("is a file of another kind ({}), no cluster file", to_string(*kind)),
+            fmt::format("echosim show cluster --from {} -o mine.json makes its cluster file", path));
+}
+
+} // namespace
+
 Cluster find_cluster(std::string_view name_or_path) {
     std::vector<std::string> names;
     for (const Cluster& cluster : all_clusters()) {
@@ -124,6 +149,7 @@ Cluster find_cluster(std::string_view name_or_path) {
     }
     if (names_a_file(name_or_path)) {
         const std::string path(name_or_path);
+        refuse_topology(path);
         return cluster_from_json(read_json_file(path), path);
     }
     throw InputError("--cluster",

@@ -23,6 +23,8 @@ namespace echosim {
 namespace {
 
 constexpr int kMaxNodes = 1 << 22;
+constexpr double kLeastOversubscription = 0.1; // that a cluster file takes
+constexpr double kMostOversubscription = 1000.0;
 constexpr const char* kHeader = "nodes, GPUs of a server, NVSwitches, other switches, links, GPU: "
                                 "\"216 8 16 72 768 A100\"";
 
@@ -253,7 +255,13 @@ void note_levels(const Topology& topology, const Ports& nic, NetworkFacts& facts
     for (std::size_t i = 0; i < tiers.size(); ++i) {
         const Tier& tier = tiers[i];
         const auto count = static_cast<double>(tier.switches.size());
-        const double ratio = tier.up > 0 ? std::clamp(tier.down / tier.up, 0.1, 1000.0) : 1.0;
+        const double told = tier.up > 0 ? tier.down / tier.up : 1.0;
+        const double ratio = std::clamp(told, kLeastOversubscription, kMostOversubscription);
+        if (ratio != told)
+            facts.warnings.push_back(fmt::format("the switches of level {} have {} down and {} up: an "
+                                                 "oversubscription of {:.4g}, taken as {}",
+                                                 i + 1, format_bandwidth(tier.down),
+                                                 format_bandwidth(tier.up), told, ratio));
         // ports down: those to GPUs at a leaf; above, the groups that one switch joins
         const double down = i == 0 ? tier.down / count / port_rate
                                    : std::max(1.0, groups / (facts.rails ? facts.gpus.value : 1));

@@ -55,8 +55,11 @@ constexpr std::string_view kExportDescription =
     "perfetto: one JSON file with all ranks. chrome: one file for each rank, as the PyTorch profiler writes "
     "it "
     "(Holistic Trace Analysis, TraceLens, TensorBoard). chakra: one Chakra ET for each rank (ASTRA-sim). "
-    "sqlite: a database with the view `slice`. csv: a row for each event. With more than one rank OUT is a "
-    "folder for chrome and chakra. Outputs appear whole or not at all, and are read again: as many kernels "
+    "sqlite: a database with the view `slice`. csv: a row for each event. For chrome and chakra OUT is a "
+    "folder when there is more than one rank, else a file that ends in .json, .json.gz or .et. A graph "
+    "without "
+    "times is refused for perfetto and chrome, which show a time axis. Outputs appear whole or not at all, "
+    "and are read again: as many kernels "
     "as "
     "went in.";
 
@@ -89,7 +92,8 @@ std::vector<Command> make_commands() {
              "source. `show models`, `show clusters` and `show gpus` list names and aliases.\n"
              "\n"
              "`show cluster --from FILE` makes a cluster file from an NCCL topology XML, the output of "
-             "`nvidia-smi topo -m` or a log of NCCL_DEBUG=INFO, and says what it had to assume.",
+             "`nvidia-smi topo -m`, a log of NCCL_DEBUG=INFO, a network of ASTRA-sim or a topology of SimAI, "
+             "and says what it had to assume.",
          .examples = {{"echosim show job pretrain.sh", "every value with its origin"},
                       {"echosim show cluster dgx-h100", "the keys of --set cluster.*"},
                       {"echosim show cluster --from nccl.log -o mine.json",

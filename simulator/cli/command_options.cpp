@@ -147,8 +147,8 @@ std::vector<CommandOption> make_options() {
         {.name = "--from",
          .value = "FILE",
          .help =
-             "show cluster: make the cluster file from an NCCL topology XML, `nvidia-smi topo -m` or a log "
-             "of NCCL_DEBUG=INFO.",
+             "show cluster: make the cluster file from an NCCL topology XML, `nvidia-smi topo -m`, a log of "
+             "NCCL_DEBUG=INFO, a network of ASTRA-sim or a topology of SimAI.",
          .completes = Completes::file,
          .commands = {"show"}},
         {.name = "--timeline",
@@ -205,7 +205,9 @@ std::vector<CommandOption> make_options() {
         {.name = "--output",
          .letter = 'o',
          .value = "OUT",
-         .help = "The file to write; chrome and chakra of more than one rank: a new folder.",
+         .help =
+             "The file to write (perfetto and chrome: .json or .json.gz, chakra: .et); chrome and chakra of "
+             "more than one rank: a new folder.",
          .completes = Completes::file,
          .commands = {"export"}},
         {.name = "--quiet",

@@ -66,6 +66,14 @@ TEST(SimaiTopology, OversubscriptionOfTheLeaves) {
     EXPECT_EQ(wide.fabric.levels[0].radix, 4);
 }
 
+TEST(SimaiTopology, SaysWhenTheOversubscriptionIsBeyondWhatAClusterTakes) {
+    // a leaf has 2 x 400 Gb/s down and 16,000 Gb/s up: 0.05; a cluster file takes 0.1 and more
+    const ImportedCluster read = imported(topology({.up = "16000Gbps"}));
+    EXPECT_DOUBLE_EQ(read.cluster.fabric.levels.at(0).oversubscription, 0.1);
+    ASSERT_EQ(read.warnings.size(), 1U);
+    EXPECT_THAT(read.warnings[0], HasSubstr("oversubscription of 0.05, taken as 0.1"));
+}
+
 TEST(SimaiTopology, ServersOnTheirOwnLeaf) {
     EXPECT_FALSE(imported(topology({.rails = false})).cluster.fabric.rail_optimised);
 }

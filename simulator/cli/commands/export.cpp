@@ -129,6 +129,14 @@ Trace pick(Trace trace, const Request& request, const std::string& source) {
     return select_ranks(trace, ranks);
 }
 
+// Without times all events would lie on each other at time 0.
+void check_time_axis(const std::string& source, ExportFormat format) {
+    if (format == ExportFormat::perfetto || format == ExportFormat::chrome) {
+        throw InputError(source, "has no times: nothing is to be seen on a time axis",
+                         "export chakra or sqlite; --force writes it all the same");
+    }
+}
+
 // Kernels in are kernels out: the file is read again.
 std::uint64_t check_kernels(const std::string& path, ExportFormat format, std::uint64_t expected) {
     const std::uint64_t found = kernels_in_file(path, format);
@@ -176,6 +184,9 @@ Trace trace_of_class(Trace& trace, std::uint32_t cls) {
 std::vector<WrittenFile> write_all(Trace trace, const Request& request) {
     std::vector<WrittenFile> written;
     const bool folder = is_one_rank_a_file(request.format) && trace.classes.size() > 1;
+    if (!folder) {
+        check_path_of_rank(request.output, request.format);
+    }
     StagedOutput staged(request.output, folder);
     if (!folder) {
         written.push_back(write_checked(trace, staged.path(), request.format));
@@ -200,10 +211,10 @@ std::string export_text(const std::vector<WrittenFile>& files, const Request& re
         events += file.events;
         kernels += file.kernels;
     }
-    return fmt::format("{}: {} ({} events, {} kernels){}\n", request.output,
+    return fmt::format("{}: {} ({} event{}, {} kernel{}){}\n", request.output,
                        files.size() == 1 ? std::string("1 file") : fmt::format("{} files", files.size()),
-                       with_separators(static_cast<long long>(events)),
-                       with_separators(static_cast<long long>(kernels)),
+                       with_separators(static_cast<long long>(events)), events == 1 ? "" : "s",
+                       with_separators(static_cast<long long>(kernels)), kernels == 1 ? "" : "s",
                        usage_of(request.format, request.output));
 }
 
@@ -231,6 +242,9 @@ int run_export(const Invocation& invocation, Console& console) {
     for (const auto& [word, count] : imported.report.warnings) {
         const std::string_view meaning = warning_text(word);
         console.detail(fmt::format("{} {}{}{}", count, word, meaning.empty() ? "" : ": ", meaning));
+    }
+    if (!imported.trace.timed && !invocation.has("--force")) {
+        check_time_axis(invocation.arguments[0], request.format);
     }
     Trace trace = pick(std::move(imported.trace), request, invocation.arguments[0]);
     const HoldSignals held;

@@ -10,6 +10,7 @@
 #include "traces/mapped_file.h"
 #include "traces/sqlite_file.h"
 
+#include <algorithm>
 #include <array>
 #include <fmt/format.h>
 #include <utility>
@@ -23,6 +24,22 @@ constexpr std::array<std::pair<std::string_view, ExportFormat>, 5> kWords{
      {"chakra", ExportFormat::chakra},
      {"sqlite", ExportFormat::sqlite},
      {"csv", ExportFormat::csv}}};
+
+// Endings that say what a file holds; none of these for .etr, which import writes.
+constexpr std::array<std::pair<std::string_view, std::optional<ExportFormat>>, 8> kEndings{
+    {{".json", ExportFormat::chrome},
+     {".json.gz", ExportFormat::chrome},
+     {".et", ExportFormat::chakra},
+     {".sqlite", ExportFormat::sqlite},
+     {".db", ExportFormat::sqlite},
+     {".csv", ExportFormat::csv},
+     {".etr", std::nullopt},
+     {".nsys-rep", std::nullopt}}};
+
+std::string_view word_of(ExportFormat format) {
+    return std::find_if(kWords.begin(), kWords.end(), [&](const auto& word) { return word.second == format; })
+        ->first;
+}
 
 bool is_json_path(std::string_view path) {
     return path.ends_with(".json") || path.ends_with(".json.gz");
@@ -92,7 +109,28 @@ bool is_one_rank_a_file(ExportFormat format) {
 
 void check_export_path(const std::string& path, ExportFormat format) {
     if (format == ExportFormat::perfetto && !is_json_path(path)) {
-        throw InputError("--output", fmt::format("\"{}\" does not end in .json or .json.gz", path));
+        throw InputError("--output", fmt::format("\"{}\" does not end in .json or .json.gz", path),
+                         "perfetto writes one file: -o job.json.gz");
+    }
+    for (const auto& [ending, owner] : kEndings) {
+        if (path.ends_with(ending) &&
+            owner != (format == ExportFormat::perfetto ? ExportFormat::chrome : std::optional(format))) {
+            throw InputError(
+                "--output",
+                fmt::format("\"{}\" ends in {}, but {} is written", path, ending, word_of(format)),
+                "choose the ending of the format");
+        }
+    }
+}
+
+void check_path_of_rank(const std::string& path, ExportFormat format) {
+    if (format == ExportFormat::chrome && !is_json_path(path)) {
+        throw InputError("--output", fmt::format("\"{}\" does not end in .json or .json.gz", path),
+                         "one rank: name a file that ends in .json or .json.gz");
+    }
+    if (format == ExportFormat::chakra && !path.ends_with(".et")) {
+        throw InputError("--output", fmt::format("\"{}\" does not end in .et", path),
+                         "one rank: name a file that ends in .et");
     }
 }
 

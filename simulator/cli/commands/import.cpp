@@ -78,6 +78,10 @@ std::string network_text(const ImportedCluster& imported, const std::string& pat
 int import_network(const Invocation& invocation, Console& console) {
     check_output(invocation);
     const std::string& path = invocation.arguments[0];
+    if (const auto file = invocation.value("--output"); file && *file != "-" && !file->ends_with(".json")) {
+        throw InputError("--output", fmt::format("\"{}\" does not end in .json", *file),
+                         fmt::format("{} is a network: its cluster file is JSON", path));
+    }
     const ImportedCluster imported = read_topology_file(path);
     const std::string file = document_text(cluster_to_json(imported.cluster));
     const auto output = invocation.value("--output");

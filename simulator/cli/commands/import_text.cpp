@@ -108,7 +108,7 @@ std::string head_text(const ImportSummary& summary, const TextStyle& style) {
     } else {
         line("times", has_durations(figures) ? "none: durations only" : "none, nor durations");
     }
-    if (starts_are_wall_clock(summary)) {
+    if (starts_are_wall_clock(summary) && trace.event_count() > 0) {
         line("recorded", wall_clock_text(trace.t0_ns + figures.first));
     }
     if (const std::string clocks = clocks_text(summary); !clocks.empty()) {
@@ -261,7 +261,8 @@ Json alignment_document(const ImportSummary& summary) {
 
 std::string import_text(const ImportSummary& summary, const TextStyle& style) {
     const ImportReport& report = summary.imported->report;
-    std::string text = head_text(summary, style) + ranks_text(summary, style);
+    std::string text = head_text(summary, style);
+    text += summary.figures.classes.empty() ? "" : ranks_text(summary, style); // a file that was cut off
     text += warnings_text(report, style);
     std::vector<std::string> notes = report.all_notes();
     if (!summary.all_rows && notes.size() > kMostNotes) {

@@ -10,6 +10,7 @@
 #include "simulator/core/error.h"
 #include "simulator/core/suggest.h"
 
+#include <filesystem>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -133,9 +134,13 @@ Shown show_cluster_from(const Invocation& invocation, const Console& console) {
     }
     Shown shown;
     shown.document = cluster_to_json(imported.cluster);
+    const std::string from = *invocation.value("--from");
+    const std::string name = std::filesystem::path(from).filename().string();
     TextTable table({{"key"}, {"value"}, {"origin"}});
     for (const ValueOrigin& origin : imported.origins) {
-        const std::string text = origin.assumed ? "assumed: " + origin.text : origin.text;
+        const std::string read =
+            origin.text.starts_with(from) ? name + origin.text.substr(from.size()) : origin.text;
+        const std::string text = origin.assumed ? "assumed: " + origin.text : read;
         table.add({"cluster." + origin.key, value_at(shown.document, origin.key), text});
         if (origin.assumed && !prints_text(invocation))
             shown.warnings.push_back(fmt::format("assumed: {} = {} ({})", origin.key,
@@ -144,10 +149,11 @@ Shown show_cluster_from(const Invocation& invocation, const Console& console) {
     shown.text = console.style().bold(imported.cluster.name) + "\n\n" + table.text(console.style(), 2);
     if (imported.nodes > 0) {
         const std::int64_t gpus = std::int64_t{imported.nodes} * imported.cluster.node.gpus;
-        shown.text +=
-            console.style().dim(fmt::format("the file describes {} node{}, {} GPU{}", imported.nodes,
-                                            imported.nodes == 1 ? "" : "s", gpus, gpus == 1 ? "" : "s")) +
-            "\n";
+        shown.text += console.style().dim(fmt::format(
+                          "the file describes {} node{}, {} GPU{}; for jobs on more, switches "
+                          "and levels are continued as they are",
+                          imported.nodes, imported.nodes == 1 ? "" : "s", gpus, gpus == 1 ? "" : "s")) +
+                      "\n";
     }
     if (!invocation.has("--output"))
         shown.text += console.style().dim("-o FILE writes the cluster file that --cluster takes") + "\n";
