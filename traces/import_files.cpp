@@ -71,14 +71,21 @@ std::vector<std::string> files_of_folder(const std::string& folder, std::vector<
 std::vector<std::string> trace_files(const std::vector<std::string>& paths, std::vector<std::string>& notes) {
     std::vector<std::string> all;
     for (const std::string& path : paths) {
+        if (path.empty()) {
+            throw InputError("", "the name of the file or folder is empty");
+        }
         std::error_code error;
         const fs::file_status status = fs::status(path, error);
         if (!fs::exists(status)) {
             throw InputError(path, "there is no such file or folder");
         }
-        if (!fs::is_directory(status)) {
+        if (fs::is_regular_file(status)) {
             all.push_back(path);
             continue;
+        }
+        if (!fs::is_directory(status)) {
+            throw InputError(path, "is a pipe or a device; a file or folder is needed",
+                             "write it to a file first");
         }
         const std::vector<std::string> files = files_of_folder(path, notes);
         if (files.empty()) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simulator/cli/console.h"
 
+#include "simulator/cli/printable.h"
+
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -91,18 +93,22 @@ void Console::set_level(bool quiet, bool verbose) {
     verbose_ = verbose;
 }
 
+void Console::print(std::string_view text) {
+    out_ << printable(text, style_.colour ? PrintableKind::styled : PrintableKind::plain);
+}
+
 void Console::warn(std::string_view text) {
     if (!quiet_)
-        err_ << "warning: " << text << '\n';
+        err_ << "warning: " << printable(text) << '\n';
 }
 
 void Console::detail(std::string_view text) {
     if (verbose_)
-        err_ << text << '\n';
+        err_ << printable(text) << '\n';
 }
 
 void Console::error(std::string_view text) {
-    err_ << "error: " << text << '\n';
+    err_ << "error: " << printable(text) << '\n';
 }
 
 std::string wrap(std::string_view text, int width, int indent) {

@@ -37,13 +37,15 @@ enum class ColourChoice : std::uint8_t { automatic, always, never };
 // LC_ALL, LC_CTYPE, LANG. Width: the terminal's, within 60 .. 120.
 TextStyle detect_style(ColourChoice colour);
 
-// Where a command writes: the result on `out`, everything else on `err`.
+// Where a command writes: the result on `out`, everything else on `err`. All text is made printable
+// (printable.h) here; what goes to out() goes as it is: documents for programs, and texts of our own.
 class Console {
   public:
     Console(std::ostream& out, std::ostream& err, TextStyle style) : out_(out), err_(err), style_(style) {}
     void set_level(bool quiet, bool verbose);
 
     std::ostream& out() { return out_; }
+    void print(std::string_view text); // a result for people
     const TextStyle& style() const { return style_; }
     void set_style(TextStyle style) { style_ = style; }
     bool verbose() const { return verbose_; }

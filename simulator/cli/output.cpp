@@ -110,6 +110,15 @@ void refuse_to_overwrite_inputs(const Invocation& invocation) {
 
 } // namespace
 
+void refuse_to_overwrite(const std::string& output, const std::vector<std::string>& inputs) {
+    for (const std::string& input : inputs) {
+        std::error_code error;
+        if (std::filesystem::equivalent(output, input, error))
+            throw InputError("--output", fmt::format("\"{}\" is an input of this command: {}", output, input),
+                             "give another name: the input would be overwritten");
+    }
+}
+
 void check_output(const Invocation& invocation) {
     refuse_to_overwrite_inputs(invocation);
     const auto file = invocation.value("--output");
@@ -129,8 +138,10 @@ void write_output(const Invocation& invocation, const Output& output, Console& c
     }
     if (file == "-")
         console.out() << output.file;
+    else if (invocation.has("--json"))
+        console.out() << output.json;
     else
-        console.out() << (invocation.has("--json") ? output.json : output.text);
+        console.print(output.text);
 }
 
 } // namespace echosim

@@ -5,6 +5,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <vector>
 
 // Where results go.
 namespace echosim {
@@ -35,6 +36,8 @@ struct Output {
     std::string file; // in a file: no wall-clock values
 };
 std::string document_text(const nlohmann::ordered_json& document);
+// Throws InputError when `output` is one of the files that were read, under whatever name or link.
+void refuse_to_overwrite(const std::string& output, const std::vector<std::string>& inputs);
 void check_output(const Invocation& invocation); // before the work starts
 bool prints_text(const Invocation& invocation);  // false with --json and -o -
 void write_output(const Invocation& invocation, const Output& output, Console& console);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simulator/cli/text_table.h"
 
+#include "simulator/cli/printable.h"
 #include "simulator/core/error.h"
 
 #include <algorithm>
@@ -19,6 +20,8 @@ std::string padded(const std::string& text, std::size_t width, TextTable::Align 
 
 void TextTable::add(std::vector<std::string> row) {
     ECHOSIM_CHECK(row.size() == columns_.size(), "a cell for every column");
+    for (std::string& cell : row)
+        cell = printable_line(cell, PrintableKind::styled);
     rows_.push_back(std::move(row));
 }
 

@@ -106,6 +106,19 @@ void check_size(const std::string& source, std::uint64_t events, std::uint64_t m
     }
 }
 
+// Each rank gets streams of its own, which cost as much memory as hundreds of events.
+void check_ranks(const std::string& source, std::size_t ranks, std::uint64_t most_events) {
+    constexpr std::uint64_t events_of_a_rank = 300;
+    const std::uint64_t most = std::max<std::uint64_t>(1024, most_events / events_of_a_rank);
+    if (ranks > most) {
+        const auto text = [](std::uint64_t value) { return with_separators(static_cast<long long>(value)); };
+        throw InputError(source,
+                         fmt::format("the events of {} ranks would be written one by one; more than {}",
+                                     text(ranks), text(most)),
+                         "--ranks picks ranks, --force writes them all the same");
+    }
+}
+
 // The trace as it is to be written: the picked ranks, or all classes as they stand.
 Trace pick(Trace trace, const Request& request, const std::string& source) {
     if (!request.ranks) {
@@ -125,6 +138,7 @@ Trace pick(Trace trace, const Request& request, const std::string& source) {
         throw InputError("--ranks", fmt::format("the ranks of {} are not known", source),
                          "leave out --ranks: everything is written");
     }
+    check_ranks(source, ranks.size(), request.max_events);
     check_size(source, events_of(trace, ranks), request.max_events);
     return select_ranks(trace, ranks);
 }
@@ -243,14 +257,18 @@ int run_export(const Invocation& invocation, Console& console) {
         const std::string_view meaning = warning_text(word);
         console.detail(fmt::format("{} {}{}{}", count, word, meaning.empty() ? "" : ": ", meaning));
     }
+    refuse_to_overwrite(request.output, imported.report.files);
     if (!imported.trace.timed && !invocation.has("--force")) {
         check_time_axis(invocation.arguments[0], request.format);
     }
     Trace trace = pick(std::move(imported.trace), request, invocation.arguments[0]);
     const HoldSignals held;
     const std::vector<WrittenFile> written = write_all(std::move(trace), request);
-    console.out() << (invocation.has("--json") ? document_text(export_document(written, invocation))
-                                               : export_text(written, request));
+    if (invocation.has("--json")) {
+        console.out() << document_text(export_document(written, invocation));
+    } else {
+        console.print(export_text(written, request));
+    }
     return static_cast<int>(ExitCode::ok);
 }
 

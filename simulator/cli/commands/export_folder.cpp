@@ -3,6 +3,8 @@
 
 #include "simulator/core/error.h"
 
+#include <csignal>
+#include <ctime>
 #include <filesystem>
 #include <fmt/format.h>
 #include <unistd.h>
@@ -50,9 +52,32 @@ StagedOutput::StagedOutput(std::string target, bool is_folder) : is_folder_(is_f
         throw InputError("--output", fmt::format("\"{}\" cannot be written: {}", target, error.message()),
                          "choose a place in a folder that you may write to");
     }
+    watch_ = std::jthread([this](const std::stop_token& stop) { watch(stop); });
+}
+
+// The work may make files while they are removed: once more then.
+void StagedOutput::watch(const std::stop_token& stop) const {
+    sigset_t signals;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGINT);
+    sigaddset(&signals, SIGTERM);
+    constexpr timespec tenth{0, 100'000'000};
+    while (!stop.stop_requested()) {
+        const int signal = ::sigtimedwait(&signals, nullptr, &tenth);
+        if (signal < 0) {
+            continue;
+        }
+        std::error_code error;
+        for (int tries = 0; tries < 100 && fs::exists(stage_, error); ++tries) {
+            fs::remove_all(stage_, error);
+        }
+        ::pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);
+        ::raise(signal); // ends the program
+    }
 }
 
 StagedOutput::~StagedOutput() {
+    watch_ = {};
     std::error_code ignored;
     fs::remove_all(stage_, ignored);
 }
@@ -66,6 +91,7 @@ std::string StagedOutput::path(const std::string& name) const {
 }
 
 void StagedOutput::commit() {
+    watch_ = {}; // what is complete stays
     std::error_code error;
     if (is_folder_) {
         fs::rename(stage_, target_, error); // over an empty folder too
@@ -73,7 +99,11 @@ void StagedOutput::commit() {
         fs::rename(path(), target_, error);
     }
     if (error) {
-        throw InputError("--output", fmt::format("\"{}\" cannot be written: {}", target_, error.message()));
+        const bool taken = is_folder_ && error == std::errc::directory_not_empty;
+        throw InputError("--output",
+                         taken ? fmt::format("the folder \"{}\" got files while it was written", target_)
+                               : fmt::format("\"{}\" cannot be written: {}", target_, error.message()),
+                         taken ? "give a new folder: nothing is overwritten" : "");
     }
 }
 

@@ -7,6 +7,7 @@
 #include "simulator/cli/commands/import_options.h"
 #include "simulator/cli/commands/import_text.h"
 #include "simulator/cli/output.h"
+#include "simulator/cli/printable.h"
 #include "simulator/cli/text_table.h"
 #include "simulator/core/error.h"
 #include "traces/etr.h"
@@ -130,7 +131,7 @@ ImportOptions import_options(const Invocation& invocation) {
     }
     options.on_file = [](const std::string& path) {
         if (const std::uint64_t bytes = bytes_of({path}); bytes >= kWorthTelling) {
-            fmt::print(stderr, "reading {} ({})\n", path, format_bytes(bytes));
+            fmt::print(stderr, "reading {} ({})\n", printable(path), format_bytes(bytes));
         }
     };
     return options;
@@ -155,6 +156,7 @@ int run_import(const Invocation& invocation, Console& console) {
     const ImportOptions options = import_options(invocation);
     Imported imported = import_trace(invocation.arguments, options);
     if (output) {
+        refuse_to_overwrite(*output, imported.report.files);
         keep_notes(imported);
         const HoldSignals held;
         write_etr(imported.trace, *output, invocation.has("--compress") ? EtrCodec::zstd : EtrCodec::raw);
@@ -168,7 +170,7 @@ int run_import(const Invocation& invocation, Console& console) {
     if (invocation.has("--json")) {
         console.out() << document_text(import_document(summary));
     } else {
-        console.out() << import_text(summary, console.style());
+        console.print(import_text(summary, console.style()));
     }
     return static_cast<int>(ExitCode::ok);
 }
