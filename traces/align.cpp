@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "traces/align.h"
 
-#include "traces/align_edges.h"
-#include "traces/align_spread.h"
+#include "traces/align/edges.h"
+#include "traces/align/spread.h"
 
 #include <algorithm>
 #include <fmt/format.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "traces/chakra.h"
 
-#include "traces/chakra_graph.h"
-#include "traces/chakra_messages.h"
+#include "traces/chakra/graph.h"
+#include "traces/chakra/messages.h"
 #include "traces/mapped_file.h"
 
 #include <algorithm>

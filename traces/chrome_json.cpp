@@ -2,7 +2,7 @@
 #include "traces/chrome_json.h"
 
 #include "simulator/core/error.h"
-#include "traces/chrome_json_writer.h"
+#include "traces/chrome_json/writer.h"
 #include "traces/gzip.h"
 #include "traces/output_file.h"
 

@@ -4,7 +4,7 @@
 #include "simulator/core/error.h"
 #include "simulator/core/files.h"
 #include "simulator/core/json.h"
-#include "traces/echo_graph.h"
+#include "traces/workloads/echo_graph.h"
 
 #include <array>
 #include <cmath>

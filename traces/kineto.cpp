@@ -2,9 +2,9 @@
 #include "traces/kineto.h"
 
 #include "simulator/core/error.h"
-#include "traces/kineto_build.h"
-#include "traces/kineto_header.h"
-#include "traces/kineto_pipeline.h"
+#include "traces/kineto/build.h"
+#include "traces/kineto/header.h"
+#include "traces/kineto/pipeline.h"
 
 #include <algorithm>
 #include <fmt/format.h>

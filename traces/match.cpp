@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "traces/match.h"
 
-#include "traces/match_groups.h"
+#include "traces/match/groups.h"
 
 #include <algorithm>
 #include <array>

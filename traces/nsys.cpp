@@ -2,7 +2,7 @@
 #include "traces/nsys.h"
 
 #include "simulator/core/error.h"
-#include "traces/nsys_import.h"
+#include "traces/nsys/import.h"
 
 #include <algorithm>
 #include <array>

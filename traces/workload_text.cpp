@@ -3,9 +3,9 @@
 
 #include "simulator/core/error.h"
 #include "simulator/core/files.h"
-#include "traces/aicb_list.h"
-#include "traces/simai_table.h"
-#include "traces/workload_text_lines.h"
+#include "traces/workloads/aicb_list.h"
+#include "traces/workloads/lines.h"
+#include "traces/workloads/simai_table.h"
 
 namespace echosim {
 namespace {

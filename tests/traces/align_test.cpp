@@ -2,7 +2,7 @@
 #include "traces/align.h"
 
 #include "tests/traces/align_job.h"
-#include "traces/align_spread.h"
+#include "traces/align/spread.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

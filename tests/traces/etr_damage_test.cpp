@@ -4,7 +4,7 @@
 #include "tests/traces/sample_trace.h"
 #include "traces/crc32c.h"
 #include "traces/etr.h"
-#include "traces/etr_layout.h"
+#include "traces/etr/layout.h"
 
 #include <algorithm>
 #include <cstring>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "traces/import.h"
-#include "traces/import_detect.h"
-#include "traces/import_names.h"
+#include "traces/import/detect.h"
+#include "traces/import/names.h"
 
 #include "tests/support/refusal.h"
 

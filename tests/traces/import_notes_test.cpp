@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "traces/import_notes.h"
+#include "traces/import/notes.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -2,7 +2,7 @@
 #include "simulator/core/error.h"
 #include "tests/support/refusal.h"
 #include "tests/traces/kineto_file.h"
-#include "traces/kineto_mend.h"
+#include "traces/kineto/mend.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -2,7 +2,7 @@
 #include "traces/match.h"
 
 #include "tests/traces/align_job.h"
-#include "traces/match_shift.h"
+#include "traces/match/shift.h"
 
 #include <algorithm>
 #include <gmock/gmock.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "traces/kineto_text.h"
+#include "traces/kineto/text.h"
 #include "traces/nccl_names.h"
 
 #include <gtest/gtest.h>

@@ -2,7 +2,7 @@
 #pragma once
 #include "tests/traces/sample_trace.h"
 #include "traces/nsys.h"
-#include "traces/sqlite_database.h"
+#include "traces/sqlite/database.h"
 
 #include <filesystem>
 #include <string>

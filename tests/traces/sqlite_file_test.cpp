@@ -3,7 +3,7 @@
 
 #include "tests/support/refusal.h"
 #include "tests/traces/sample_trace.h"
-#include "traces/sqlite_database.h"
+#include "traces/sqlite/database.h"
 
 #include <filesystem>
 #include <fstream>

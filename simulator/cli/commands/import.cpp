@@ -11,7 +11,7 @@
 #include "simulator/cli/text_table.h"
 #include "simulator/core/error.h"
 #include "traces/etr.h"
-#include "traces/import_notes.h"
+#include "traces/import/notes.h"
 
 #include <cstdio>
 #include <filesystem>

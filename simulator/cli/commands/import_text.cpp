@@ -2,7 +2,7 @@
 #include "simulator/cli/commands/import_text.h"
 
 #include "simulator/cli/text_table.h"
-#include "traces/align_spread.h"
+#include "traces/align/spread.h"
 
 #include <algorithm>
 #include <fmt/format.h>
