@@ -214,6 +214,7 @@ Imported import_trace(const std::vector<std::string>& paths, const ImportOptions
             recall_notes(parts[i]);
         }
     }
+    const bool one_clock = take_one_clock(parts);
     Imported all;
     if (parts.size() == 1) {
         all = std::move(parts.front());
@@ -227,7 +228,7 @@ Imported import_trace(const std::vector<std::string>& paths, const ImportOptions
         all = merged(parts);
         const Matching matching = match_collectives(all.trace);
         tell(matching, all.report);
-        if (all.trace.timed) {
+        if (all.trace.timed && !one_clock) {
             align(all, clocks, matching, paths.front(), options.align);
         }
     }

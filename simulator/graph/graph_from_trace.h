@@ -37,6 +37,7 @@
 //   - A stream that waited for a CUDA event depends on the tail of the recording stream at the moment of the
 //     record. Where the event is not recorded, n waits before a launch mean up to n of the streams lately in
 //     use, those first whose last op ended last before the launched op began.
+//   - An op of a simulated timeline depends on the op that the timeline names as the one it waited for.
 //   - An op that started more than 4 us after all that (a stream of its own priority, an implicit barrier of
 //     the default stream) depends on the op of another stream that ended last, within 30 us before it. If
 //     there is none, the replay starts it earlier, and notes say so; but the first op of a stream that waited

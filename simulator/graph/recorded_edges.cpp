@@ -18,6 +18,7 @@ class EdgeFinder {
         rank_.busy_until.assign(rank.streams.size(), kNever);
     }
     void find() {
+        find_named();
         find_waits();
         infer();
         std::ranges::stable_sort(rank_.edges, {}, &Edge::to);
@@ -32,6 +33,7 @@ class EdgeFinder {
 
   private:
     std::uint32_t recorded_op(const RecordedCall& wait) const;
+    void find_named();
     void find_waits();
     void note_record(std::uint32_t call);
     bool take_wait(const RecordedCall& wait);
@@ -92,6 +94,23 @@ bool EdgeFinder::add(std::uint32_t from, std::uint32_t to) {
     }
     rank_.edges.push_back({from, to});
     return true;
+}
+
+// What a simulated timeline names: the op whose end let another one start.
+void EdgeFinder::find_named() {
+    const auto pred_of = [&](std::uint32_t op) {
+        const std::uint64_t event = rank_.ops[op].event;
+        return trace_.streams[stream_of(event)].events.binding_pred[index_of(event)];
+    };
+    std::unordered_map<std::uint64_t, std::uint32_t> op_of;
+    for (std::uint32_t op = 0; op < rank_.ops.size(); ++op) {
+        if (pred_of(op) != kNoEvent) {
+            const auto from = op_of.find(pred_of(op));
+            if (from != op_of.end() && add(from->second, op))
+                ++rank_.counts.exact_edges;
+        }
+        op_of.emplace(rank_.ops[op].event, op);
+    }
 }
 
 // True when the wait's event and stream are known.

@@ -60,6 +60,20 @@ TEST(GraphFromTraceEdges, AnEventThatIsRecordedAgainMeansTheLastRecordBeforeTheW
     EXPECT_EQ(replayed.start("consumer"), 114'000);
 }
 
+// A simulated timeline has no calls, but names what an op waited for.
+TEST(GraphFromTraceEdges, ANamedPredecessorIsADependency) {
+    HandTrace trace = one_rank();
+    const std::uint64_t backward = trace.op(7, "backward", {0, 100'000});
+    trace.op(9, "first bucket", {20'000, 10'000});
+    const std::uint64_t bucket = trace.op(9, "last bucket", {100'000, 10'000});
+    trace.builder().set_binding_pred(bucket, backward);
+    Replayed replayed(trace.finish());
+    EXPECT_EQ(replayed.start("last bucket"), 100'000);
+    replayed.scale("backward", 2); // ends at 200
+    EXPECT_EQ(replayed.start("last bucket"), 200'000);
+    EXPECT_EQ(replayed.start("first bucket"), 20'000);
+}
+
 TEST(GraphFromTraceEdges, ADependencyThatTheTimesContradictIsNotUsed) {
     HandTrace trace = one_rank();
     settle_latency(trace);

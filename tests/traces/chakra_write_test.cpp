@@ -198,6 +198,24 @@ TEST(ChakraWrite, DependenciesGoBackward) {
     }
 }
 
+// A simulation names the event of another stream that let one start.
+TEST(ChakraWrite, NamedPredecessorsAreDependencies) {
+    TraceBuilder builder;
+    const std::uint32_t cls = builder.add_class("rank 0", 0, {0});
+    const std::uint32_t compute = builder.add_stream(cls, StreamKind::compute, "compute");
+    const std::uint32_t dp = builder.add_stream(cls, StreamKind::dp_comm, "dp");
+    const std::uint64_t gemm = builder.add_event(
+        compute, {.start = 0, .duration = 5'000, .name = builder.name("gemm"), .kind = EventKind::kernel});
+    const std::uint64_t reduce = builder.add_event(
+        dp, {.start = 5'000, .duration = 1'000, .name = builder.name("reduce"), .kind = EventKind::comm});
+    builder.set_binding_pred(reduce, gemm);
+    const std::string path = temporary_path(".0.et");
+    write_chakra(builder.finish(), path);
+    const std::vector<Written> nodes = nodes_of(path);
+    EXPECT_THAT(names_of(nodes, named(nodes, "reduce"), 5), ElementsAre("gemm"));
+    EXPECT_THAT(names_of(nodes, named(nodes, "gemm"), 5), ElementsAre());
+}
+
 // A thread's events enclose each other: each counts without those inside. A wait that depends on the device
 // takes no time of its own.
 TEST(ChakraWrite, DurationsOfAThreadAreItsOwnTime) {

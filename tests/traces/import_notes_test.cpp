@@ -65,5 +65,29 @@ TEST(ImportNotes, WhatCannotBeReadIsNoNote) {
     }
 }
 
+TEST(ImportNotes, FilesOfOneTraceShareItsClock) {
+    std::vector<Imported> files(2, two_ranks());
+    const std::string before = files[0].trace.meta;
+    EXPECT_FALSE(take_one_clock(files)); // no marks
+    mark_one_clock(files[0].trace);
+    mark_one_clock(files[1].trace); // the same trace: the same mark
+    EXPECT_NE(files[0].trace.meta, before);
+    EXPECT_TRUE(take_one_clock(files));
+    EXPECT_EQ(files[0].trace.meta, before);
+    EXPECT_EQ(files[1].trace.meta, before);
+}
+
+TEST(ImportNotes, FilesOfDifferentTracesDoNot) {
+    std::vector<Imported> files(2, two_ranks());
+    files[1].trace.t0_ns = 5;
+    mark_one_clock(files[0].trace);
+    mark_one_clock(files[1].trace);
+    EXPECT_FALSE(take_one_clock(files));
+    mark_one_clock(files[0].trace);
+    files.pop_back();
+    EXPECT_FALSE(take_one_clock(files)); // a recording alone
+    EXPECT_EQ(files[0].trace.meta, two_ranks().trace.meta);
+}
+
 } // namespace
 } // namespace echosim

@@ -12,6 +12,35 @@ bool orders(FlowKind kind) {
     return kind != FlowKind::collective && kind != FlowKind::p2p;
 }
 
+struct Edge {
+    std::uint64_t from = kNoEvent;
+    std::uint64_t to = kNoEvent;
+};
+
+// Flows that order events, and what a simulation names: the event of another stream whose end let one start.
+std::vector<Edge> edges_of(const Trace& trace) {
+    std::vector<Edge> edges;
+    for (const Flow& flow : trace.flows) {
+        if (orders(flow.kind) && flow.from != flow.to) {
+            edges.push_back({flow.from, flow.to});
+        }
+    }
+    for (std::uint32_t stream = 0; stream < trace.streams.size(); ++stream) {
+        const EventColumns& events = trace.streams[stream].events;
+        for (std::uint32_t i = 0; i < events.size(); ++i) {
+            const std::uint64_t pred = events.binding_pred[i];
+            if (pred == kNoEvent || stream_of(pred) == stream) {
+                continue;
+            }
+            const EventColumns& others = trace.streams[stream_of(pred)].events;
+            if (others.start_ns[index_of(pred)] + others.dur_ns[index_of(pred)] <= events.start_ns[i]) {
+                edges.push_back({pred, event_ref(stream, i)});
+            }
+        }
+    }
+    return edges;
+}
+
 bool waits(const Trace& trace, const Event& event) {
     if (event.kind == EventKind::sync) {
         return true;
@@ -32,7 +61,7 @@ class Ordering {
             base_.push_back(count_);
             count_ += stream.events.size();
         }
-        collect_flows();
+        collect_edges();
     }
 
     ChakraOrder run() {
@@ -60,31 +89,30 @@ class Ordering {
 
     std::size_t number(std::uint64_t ref) const { return base_[stream_of(ref)] + index_of(ref); }
 
-    void collect_flows() {
+    void collect_edges() {
+        const std::vector<Edge> edges = edges_of(trace_);
         first_out_.assign(count_ + 1, 0);
         open_.assign(count_, 0);
-        launched_by_.assign(count_, kNoEvent);
-        for (const Flow& flow : trace_.flows) {
-            if (orders(flow.kind) && flow.from != flow.to) {
-                ++first_out_[number(flow.from) + 1];
-                ++open_[number(flow.to)];
-                sources_.emplace_back(number(flow.to), flow.from);
-                if (flow.kind == FlowKind::launch) {
-                    launched_by_[number(flow.to)] = flow.from;
-                }
-            }
+        for (const Edge& edge : edges) {
+            ++first_out_[number(edge.from) + 1];
+            ++open_[number(edge.to)];
+            sources_.emplace_back(number(edge.to), edge.from);
         }
         for (std::size_t i = 0; i < count_; ++i) {
             first_out_[i + 1] += first_out_[i];
         }
-        targets_.resize(sources_.size());
+        targets_.resize(edges.size());
         std::vector<std::size_t> next(first_out_.begin(), first_out_.end());
-        for (const Flow& flow : trace_.flows) {
-            if (orders(flow.kind) && flow.from != flow.to) {
-                targets_[next[number(flow.from)]++] = flow.to;
-            }
+        for (const Edge& edge : edges) {
+            targets_[next[number(edge.from)]++] = edge.to;
         }
         std::sort(sources_.begin(), sources_.end());
+        launched_by_.assign(count_, kNoEvent);
+        for (const Flow& flow : trace_.flows) {
+            if (flow.kind == FlowKind::launch && flow.from != flow.to) {
+                launched_by_[number(flow.to)] = flow.from;
+            }
+        }
     }
 
     Head head(std::uint32_t stream) const {

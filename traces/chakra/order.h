@@ -10,7 +10,8 @@
 //
 // An event depends on the one in front of it on its stream and on the events from which flows lead to it
 // (launch, event, sync, control, data, forward_backward, other; the members of a collective and the two ends
-// of a transfer are met through their communication). Ready events are taken in order of their start. A flow
+// of a transfer are met through their communication), and on the event of another stream whose end let it
+// start, where a simulation says so. Ready events are taken in order of their start. A flow
 // that would close a cycle is no dependency.
 namespace echosim {
 

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "traces/import/notes.h"
 
+#include <algorithm>
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 namespace echosim {
 namespace {
 
 using Json = nlohmann::ordered_json;
+
+constexpr const char* kOneClock = "one_clock";
 
 Json document_of(const Alignment& alignment) {
     Json ranks = Json::array();
@@ -95,6 +99,40 @@ void recall_notes(Imported& imported) {
     if (kept.contains("alignment")) {
         imported.report.alignment = alignment_from(kept["alignment"], imported.trace.classes.size());
     }
+}
+
+void mark_one_clock(Trace& trace) {
+    Json meta = Json::parse(trace.meta.empty() ? "{}" : trace.meta, nullptr, false);
+    if (!meta.is_object()) {
+        return;
+    }
+    std::uint64_t hash = 0xcbf29ce484222325ULL; // FNV-1a
+    const auto add = [&](std::string_view text) {
+        for (const char c : text) {
+            hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
+        }
+    };
+    add(trace.meta);
+    add(trace.strings.bytes());
+    add(fmt::format("{} {} {}", trace.t0_ns, trace.event_count(), trace.classes.size()));
+    meta[kOneClock] = fmt::format("{:016x}", hash);
+    trace.meta = meta.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+bool take_one_clock(std::vector<Imported>& recordings) {
+    std::vector<std::string> marks;
+    for (Imported& recording : recordings) {
+        Json meta = Json::parse(recording.trace.meta, nullptr, false);
+        const bool marked = meta.is_object() && meta.contains(kOneClock) && meta[kOneClock].is_string();
+        marks.push_back(marked ? meta[kOneClock].get<std::string>() : "");
+        if (marked) {
+            meta.erase(kOneClock);
+            recording.trace.meta =
+                meta.empty() ? "" : meta.dump(-1, ' ', false, Json::error_handler_t::replace);
+        }
+    }
+    return marks.size() > 1 && !marks.front().empty() &&
+           std::equal(marks.begin() + 1, marks.end(), marks.begin());
 }
 
 } // namespace echosim

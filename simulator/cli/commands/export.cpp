@@ -9,6 +9,7 @@
 #include "simulator/core/error.h"
 #include "simulator/core/suggest.h"
 #include "traces/chrome_json.h"
+#include "traces/import/notes.h"
 #include "traces/merge.h"
 
 #include <algorithm>
@@ -206,6 +207,7 @@ std::vector<WrittenFile> write_all(Trace trace, const Request& request) {
         written.push_back(write_checked(trace, staged.path(), request.format));
         written.back().path = request.output;
     } else {
+        mark_one_clock(trace);
         for (std::uint32_t cls = 0; cls < trace.classes.size(); ++cls) {
             const std::vector<RankRange>& ranks = trace.classes[cls].ranks;
             const std::uint32_t number = ranks.empty() ? cls : ranks.front().first;
