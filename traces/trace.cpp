@@ -237,6 +237,14 @@ std::size_t TraceBuilder::RowHash::operator()(const SyncOp& row) const noexcept 
                     row.recorded_by});
 }
 
+std::size_t TraceBuilder::RowHash::operator()(const TraceCommunicator& row) const noexcept {
+    std::uint64_t hash = hash_of({row.name.value, row.description.value});
+    for (const RankRange& range : row.ranks) {
+        hash = hash_of({hash, range.first, range.count, range.stride});
+    }
+    return hash;
+}
+
 std::uint32_t TraceBuilder::add_class(std::string_view name, int stage, const std::vector<int>& ranks) {
     trace_.classes.push_back({trace_.strings.intern(name), stage, compact_ranks(ranks)});
     return static_cast<std::uint32_t>(trace_.classes.size() - 1);
@@ -270,15 +278,8 @@ std::uint32_t TraceBuilder::add_sync(const SyncOp& sync) {
     return shared_row(sync, trace_.syncs, sync_rows_);
 }
 
-// A rank is in tens of groups: a search is cheap.
 std::uint32_t TraceBuilder::add_communicator(const TraceCommunicator& communicator) {
-    std::vector<TraceCommunicator>& rows = trace_.communicators;
-    const auto found = std::find(rows.begin(), rows.end(), communicator);
-    if (found == rows.end()) {
-        rows.push_back(communicator);
-        return static_cast<std::uint32_t>(rows.size() - 1);
-    }
-    return static_cast<std::uint32_t>(found - rows.begin());
+    return shared_row(communicator, trace_.communicators, communicator_rows_);
 }
 
 std::uint32_t TraceBuilder::add_comm_op(const CommOp& op) {
@@ -327,6 +328,7 @@ Trace TraceBuilder::finish() {
     launch_rows_.clear();
     copy_rows_.clear();
     sync_rows_.clear();
+    communicator_rows_.clear();
     return std::move(trace_);
 }
 

@@ -372,6 +372,7 @@ class TraceBuilder {
         std::size_t operator()(const KernelLaunch& row) const noexcept;
         std::size_t operator()(const CopyOp& row) const noexcept;
         std::size_t operator()(const SyncOp& row) const noexcept;
+        std::size_t operator()(const TraceCommunicator& row) const noexcept;
     };
     template <class Row> using Rows = std::unordered_map<Row, std::uint32_t, RowHash>;
     Trace trace_;
@@ -379,6 +380,7 @@ class TraceBuilder {
     Rows<KernelLaunch> launch_rows_;
     Rows<CopyOp> copy_rows_;
     Rows<SyncOp> sync_rows_;
+    Rows<TraceCommunicator> communicator_rows_;
     std::vector<std::uint32_t> streams_of_class_;
 };
 
