@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include "simulator/core/op_types.h"
+#include "simulator/core/footprint.h"
 
 #include <span>
 
 // How much kernels that run together on one GPU slow each other. This is the seam; the models are behind it.
 namespace echosim {
 
-// One op that is running on the GPU.
+// One op that is running on the GPU. Exactly one of the two pointers is set, or none: then nothing is known
+// but its kind and it is neither slowed nor slows.
 struct Running {
     OpKind kind = OpKind::compute;
-    KernelClass kernel_class = KernelClass::other;
-    int ctas = 0;         // SMs held by a collective's channels; 0 for compute
-    double hbm_share = 0; // share of the HBM bandwidth it needs alone, 0..1
+    const KernelFootprint* kernel = nullptr; // compute
+    const CommFootprint* comm = nullptr;     // collectives, transfers, copies
+    bool waiting = false; // communication that waits for its peers: holds its SMs and moves nothing yet
 };
 
 class SlowdownModel {
@@ -20,8 +21,16 @@ class SlowdownModel {
     virtual ~SlowdownModel() = default;
     // True when every rate is 1 whatever runs together: the engine then skips all bookkeeping.
     virtual bool identity() const = 0;
-    // Fills rate[i] in (0, 1] for every op that runs on one GPU; called once per change of that set.
+    // Fills rate[i] in (0, 1] for every op that runs on one GPU, in the order in which they started. A pure
+    // function of what the footprints say: the engine remembers the answer for each set of ops.
     virtual void rates(std::span<const Running> on_one_gpu, std::span<double> rate) const = 0;
+    // How long an op waits for SMs before its own work can begin, when it starts while others are running:
+    // extra time, not a factor. remaining[i]: seconds of work alone that on_one_gpu[i] has still to do.
+    virtual Seconds start_delay(const Running& starting, std::span<const Running> on_one_gpu,
+                                std::span<const Seconds> remaining) const {
+        (void)starting, (void)on_one_gpu, (void)remaining;
+        return 0;
+    }
 };
 
 // No interference (`--set interference=off`).

@@ -25,7 +25,8 @@ enum class KernelClass : std::uint8_t {
     optimizer,
     copy,
     memset,
-    other
+    other,
+    norm_wgrad // weight and bias gradients of a norm: sums over rows with few blocks
 };
 
 enum class CollectiveKind : std::uint8_t {

@@ -140,6 +140,7 @@ class Engine {
     // rates.cpp: ops whose rate can change
     void begin(std::span<const FlightRef> members, TimeNs start, TimeNs alone, bool transfer_part);
     void next_event();
+    Running what_runs(std::uint32_t rank, const Op& op) const;
     void reprice(std::uint32_t rank);
     void touch(std::uint32_t activity);
     void use_links(std::uint32_t activity);

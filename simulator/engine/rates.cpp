@@ -37,6 +37,18 @@ void Engine::begin(std::span<const FlightRef> members, TimeNs start, TimeNs alon
     heap_.push(id, std::max(start, now_));
 }
 
+Running Engine::what_runs(std::uint32_t rank, const Op& op) const {
+    const AnnotatedGraph& graph = *ranks_[rank].graph;
+    Running running{.kind = op.kind};
+    if (op.work == kNone || op.work >= graph.kernels.size())
+        return running;
+    if (op.kind == OpKind::compute)
+        running.kernel = &graph.kernels[op.work];
+    else
+        running.comm = &graph.communications[op.work];
+    return running;
+}
+
 void Engine::next_event() {
     now_ = heap_.next_time();
     const std::uint32_t id = heap_.pop();
@@ -48,8 +60,7 @@ void Engine::next_event() {
         for (const FlightRef member : a.members) {
             const Flight& f = flight(member);
             const Op& op = op_of(member.rank, f);
-            const OpCost& cost = cost_of(member.rank, f);
-            running_[member.rank].push_back({id, 1.0, {op.kind, op.kernel_class, cost.ctas, cost.hbm_share}});
+            running_[member.rank].push_back({id, 1.0, what_runs(member.rank, op)});
         }
         for (const FlightRef member : a.members)
             reprice(member.rank);

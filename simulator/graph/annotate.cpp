@@ -8,6 +8,8 @@ namespace {
 
 struct WorkCost {
     OpCost op;
+    KernelFootprint kernel;
+    CommFootprint traffic;
     CommCost communication;
     std::vector<TimeNs> parts;
 };
@@ -28,7 +30,7 @@ class Annotator {
         const Collective collective{work.kind, work.bytes, work.dtype, true};
         WorkCost cost;
         cost.communication = models_.collectives.estimate(collective, placement_.communicators[work.slot]);
-        fill(cost.op, cost.communication);
+        fill(cost);
         return cost;
     }
     WorkCost operator()(const TransferWork& work) const {
@@ -40,7 +42,7 @@ class Annotator {
             if (c.time >= cost.communication.time)
                 cost.communication = c;
         }
-        fill(cost.op, cost.communication);
+        fill(cost);
         return cost;
     }
     WorkCost operator()(const HostWork& work) const {
@@ -78,9 +80,13 @@ class Annotator {
         cost.op.alone_ns = to_ns(k.time);
         cost.op.provenance = k.provenance;
         cost.op.hbm_share = share(k.bytes, k.time, models_.cluster.gpu.memory_bandwidth);
+        cost.kernel.time = k.time;
+        cost.kernel.hbm_share = cost.op.hbm_share;
         return cost;
     }
-    void fill(OpCost& op, const CommCost& c) const {
+    void fill(WorkCost& cost) const {
+        const CommCost& c = cost.communication;
+        OpCost& op = cost.op;
         op.alone_ns = to_ns(c.time);
         op.ctas = static_cast<std::uint16_t>(c.channels);
         op.provenance = c.provenance;
@@ -89,6 +95,12 @@ class Annotator {
         op.nvlink_share = share(c.nvlink_bytes, c.time, node.nvlink.bandwidth);
         op.nic_share = share(c.nic_bytes, c.time, node.nics.bandwidth * node.nics.count / node.gpus);
         op.pcie_share = share(c.pcie_bytes, c.time, pcie_bandwidth(node.pcie));
+        cost.traffic = {.ctas = static_cast<double>(c.channels),
+                        .hbm_share = op.hbm_share,
+                        .nvlink_share = op.nvlink_share,
+                        .nic_share = op.nic_share,
+                        .algorithm = c.algorithm,
+                        .protocol = c.protocol};
     }
     // Part of a bandwidth that `bytes` in `time` take.
     static float share(double bytes, Seconds time, BytesPerSecond bandwidth) {
@@ -116,12 +128,16 @@ AnnotatedGraph annotate(const RankGraph& graph, const CostClass& placement, cons
         by_work.push_back(cost.op);
         out.communication.push_back(cost.communication);
         out.transfer_ns.push_back(std::move(cost.parts));
+        out.kernels.push_back(cost.kernel);
+        out.communications.push_back(cost.traffic);
     }
     for (const Block& block : graph.blocks) {
         std::vector<OpCost>& costs = out.costs.emplace_back();
         for (const Op& op : block.ops) {
             OpCost cost = op.work == kNone ? OpCost{} : by_work[op.work];
             cost.host_ns = annotator.launch_ns(op.launch);
+            if (op.work != kNone)
+                out.kernels[op.work].kernel_class = op.kernel_class;
             costs.push_back(cost);
         }
     }

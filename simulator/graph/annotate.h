@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include "comm_models/collective_model.h"
+#include "simulator/core/footprint.h"
 #include "simulator/graph/execution_graph.h"
 #include "simulator/graph/rank_class.h"
 #include "simulator/kernels/host_cost.h"
@@ -31,6 +32,9 @@ struct AnnotatedGraph {
     std::vector<std::vector<OpCost>> costs;       // [block][op]
     std::vector<CommCost> communication;          // by row of RankGraph::works; empty cost for kernels
     std::vector<std::vector<TimeNs>> transfer_ns; // by row of works: time of each part
+    // What they occupy, by row of works; empty (recorded graphs): not known.
+    std::vector<KernelFootprint> kernels;
+    std::vector<CommFootprint> communications;
     TimeNs kernel_gap_ns = 0;                     // between ops of one stream
     TimeNs event_wait_ns = 0;                     // dependency across streams
     TimeNs launch_latency_ns = 0;                 // end of launch to earliest start

@@ -13,7 +13,7 @@
 // The calibration of one GPU: presets/*.json, embedded at build time.
 namespace echosim {
 
-constexpr std::size_t kKernelClasses = static_cast<std::size_t>(KernelClass::other) + 1;
+constexpr std::size_t kKernelClasses = static_cast<std::size_t>(KernelClass::norm_wgrad) + 1;
 
 struct KernelPreset {
     std::string name;

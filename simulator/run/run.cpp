@@ -2,7 +2,7 @@
 #include "simulator/run/run.h"
 
 #include "comm_models/nccl_model.h"
-#include "interference/slowdown.h"
+#include "interference/make_slowdown.h"
 #include "simulator/analysis/breakdown.h"
 #include "simulator/analysis/trace_of.h"
 #include "simulator/core/error.h"
@@ -18,28 +18,12 @@
 #include "simulator/workload/tensor_sizes.h"
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 namespace echosim {
 namespace {
-
-std::unique_ptr<SlowdownModel> make_slowdown(const std::string& text) {
-    if (text.empty() || text == "off")
-        return std::make_unique<NoSlowdown>();
-    constexpr std::string_view prefix = "constant:";
-    if (text.starts_with(prefix)) {
-        double factor = 0;
-        const char* end = text.data() + text.size();
-        const auto [stop, error] = std::from_chars(text.data() + prefix.size(), end, factor);
-        if (error == std::errc{} && stop == end && factor >= 1.0 && factor <= 10.0)
-            return std::make_unique<ConstantSlowdown>(factor);
-    }
-    throw InputError("interference",
-                     fmt::format("read \"{}\"; allowed: off, constant:F with F from 1 to 10", text));
-}
 
 void refuse_what_is_not_modelled(const Job& job) {
     if (job.not_modelled.empty())
@@ -72,7 +56,7 @@ class Simulation {
         : job_(job), cluster_(cluster), options_(options),
           kernels_(KernelTimes::for_gpu(cluster.gpu, job.kernels.software)),
           collectives_(cluster, {options.calibration, job.environment, {}}),
-          host_(host_costs(job.kernels.software)), slowdown_(make_slowdown(options.interference)) {}
+          host_(host_costs(job.kernels.software)), slowdown_(make_slowdown(options.interference, cluster.gpu)) {}
 
     RunOutput run() {
         const auto begin = std::chrono::steady_clock::now();
