@@ -110,7 +110,7 @@ class PresetReader {
         // someone may ask for the traffic of a product alone
         preset.memory_efficiency[static_cast<std::size_t>(KernelClass::gemm)] =
             preset.memory_efficiency[static_cast<std::size_t>(KernelClass::attention)] =
-                preset.memory_efficiency.back();
+                preset.memory_efficiency[static_cast<std::size_t>(KernelClass::other)];
         read_generations(top, preset);
         top.finish();
         if (!problems_.empty()) {

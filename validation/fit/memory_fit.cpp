@@ -43,6 +43,7 @@ void fit_memory(const ReferenceGpu& gpu, const std::string& tables, KernelPreset
     efficiency(preset, KernelClass::memset) = std::min(streaming * 1.05, 0.95);
     efficiency(preset, KernelClass::reduction) = streaming * 0.95;
     efficiency(preset, KernelClass::norm) = streaming * 0.86;
+    efficiency(preset, KernelClass::norm_wgrad) = streaming * 0.86;
     efficiency(preset, KernelClass::softmax) = streaming * 0.86;
     efficiency(preset, KernelClass::embedding) = streaming * 0.7;
     efficiency(preset, KernelClass::loss) = streaming * loss;
