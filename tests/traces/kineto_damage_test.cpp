@@ -4,6 +4,7 @@
 #include "tests/traces/kineto_file.h"
 #include "traces/kineto/mend.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -50,6 +51,19 @@ TEST(KinetoDamage, RefusesTheRestWithTheByte) {
     EXPECT_THAT(message("[] x"), HasSubstr("f.json:3: text follows"));
     EXPECT_THAT(message(std::string(2000, '[')),
                 HasSubstr("f.json:512: brackets are nested deeper than 512"));
+}
+
+// 10,000 members are read, one more is refused: finding them takes the square of their number.
+TEST(KinetoDamage, AnObjectWithTooManyMembersIsRefused) {
+    const auto trace_with = [](int members) {
+        std::string text = "{";
+        for (int i = 0; i < members; ++i)
+            text += fmt::format("\"k{}\":{},", i, i);
+        return text + "\"traceEvents\":[]}";
+    };
+    EXPECT_EQ(import_text(trace_with(9'999)).report.events, 0U); // and traceEvents
+    EXPECT_THAT(refusal([&] { import_text(trace_with(10'000)); }),
+                HasSubstr("an object beside the events has more than 10000 members"));
 }
 
 // Text of a trace with something else in place of its GEMM's name.

@@ -170,16 +170,35 @@ void read_recorder(const Json& document, KinetoHeader& header, ImportReport& rep
     header.meta = meta.empty() ? std::string() : meta.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
+// Members of one object beside the events. Profilers write tens; the time to read them grows with the square.
+constexpr std::size_t kMostMembers = 10'000;
+
+// Json::parse, which refuses objects with too many members; discarded when the text is not JSON.
+Json parse_bounded(const std::string& text, const DocumentText& document, const std::string& path) {
+    std::vector<std::size_t> members; // of the objects that are open
+    const auto count = [&](int, Json::parse_event_t event, Json&) {
+        if (event == Json::parse_event_t::object_start)
+            members.push_back(0);
+        else if (event == Json::parse_event_t::object_end && !members.empty())
+            members.pop_back();
+        else if (event == Json::parse_event_t::key && ++members.back() > kMostMembers)
+            refuse(document, path,
+                   fmt::format("an object beside the events has more than {} members", kMostMembers));
+        return true;
+    };
+    return Json::parse(text, count, false);
+}
+
 // Valid JSON, mended if need be.
 Json parse_document(const DocumentText& document, const std::string& path, ImportReport& report) {
-    Json value = Json::parse(document.text, nullptr, false);
+    Json value = parse_bounded(document.text, document, path);
     if (value.is_discarded()) {
         const MendPlace place{path, [&](std::size_t index) { return document.offset_of(index); }, true};
         const MendedText mended = mend_json(document.text, place);
         for (const auto& [word, count] : mended.counts) {
             report.warn(word, count);
         }
-        value = Json::parse(mended.text, nullptr, false);
+        value = parse_bounded(mended.text, document, path);
     }
     if (value.is_discarded()) {
         refuse(document, path, "the document around the events is not JSON");
