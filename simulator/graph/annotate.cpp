@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simulator/graph/annotate.h"
 
+#include "simulator/kernels/launch_shape.h"
+
 #include <algorithm>
 
 namespace echosim {
@@ -16,21 +18,21 @@ struct WorkCost {
 
 class Annotator {
   public:
-    Annotator(const CostClass& placement, const CostModels& models)
-        : placement_(placement), models_(models) {}
+    Annotator(const RankGraph& graph, const CostClass& placement, const CostModels& models)
+        : graph_(graph), placement_(placement), models_(models) {}
 
-    WorkCost operator()(const GemmShape& shape) const { return kernel(models_.kernels.gemm(shape)); }
+    WorkCost operator()(const GemmShape& shape) const { return kernel(shape, models_.kernels.gemm(shape)); }
     WorkCost operator()(const AttentionShape& shape) const {
-        return kernel(models_.kernels.attention(shape));
+        return kernel(shape, models_.kernels.attention(shape));
     }
     WorkCost operator()(const MemoryShape& shape) const {
-        return kernel(models_.kernels.memory_bound(shape));
+        return kernel(shape, models_.kernels.memory_bound(shape));
     }
     WorkCost operator()(const CollectiveWork& work) const {
         const Collective collective{work.kind, work.bytes, work.dtype, true};
         WorkCost cost;
         cost.communication = models_.collectives.estimate(collective, placement_.communicators[work.slot]);
-        fill(cost);
+        fill(cost, work.kind, graph_.communicators[work.slot]);
         return cost;
     }
     WorkCost operator()(const TransferWork& work) const {
@@ -42,7 +44,7 @@ class Annotator {
             if (c.time >= cost.communication.time)
                 cost.communication = c;
         }
-        fill(cost);
+        fill(cost, CollectiveKind::send_recv, GroupKind::pp);
         return cost;
     }
     WorkCost operator()(const HostWork& work) const {
@@ -75,16 +77,16 @@ class Annotator {
     }
 
   private:
-    WorkCost kernel(const KernelTime& k) const {
+    template <class Shape> WorkCost kernel(const Shape& shape, const KernelTime& k) const {
         WorkCost cost;
+        cost.kernel = footprint_of(shape, k, models_.cluster.gpu);
         cost.op.alone_ns = to_ns(k.time);
         cost.op.provenance = k.provenance;
-        cost.op.hbm_share = share(k.bytes, k.time, models_.cluster.gpu.memory_bandwidth);
-        cost.kernel.time = k.time;
-        cost.kernel.hbm_share = cost.op.hbm_share;
+        cost.op.hbm_share = static_cast<float>(cost.kernel.hbm_share);
+        cost.traffic = {.ctas = 0, .hbm_share = cost.kernel.hbm_share}; // as a copy: memory traffic alone
         return cost;
     }
-    void fill(WorkCost& cost) const {
+    void fill(WorkCost& cost, CollectiveKind kind, GroupKind group) const {
         const CommCost& c = cost.communication;
         OpCost& op = cost.op;
         op.alone_ns = to_ns(c.time);
@@ -99,8 +101,18 @@ class Annotator {
                         .hbm_share = op.hbm_share,
                         .nvlink_share = op.nvlink_share,
                         .nic_share = op.nic_share,
+                        .threads_per_cta = threads_of(c),
+                        .kind = kind,
                         .algorithm = c.algorithm,
-                        .protocol = c.protocol};
+                        .protocol = c.protocol,
+                        .high_priority = std::ranges::count(models_.high_priority, group) > 0};
+    }
+    // NCCL's largest CTAs (src/enqueue.cc): 640 threads, but a ring of LL 512, and of Simple one more warp
+    // that keeps time.
+    static int threads_of(const CommCost& c) {
+        if (c.algorithm != Algorithm::ring || c.protocol == Protocol::ll128)
+            return 640;
+        return c.protocol == Protocol::simple ? 544 : 512;
     }
     // Part of a bandwidth that `bytes` in `time` take.
     static float share(double bytes, Seconds time, BytesPerSecond bandwidth) {
@@ -109,6 +121,7 @@ class Annotator {
         return static_cast<float>(std::min(1.0, bytes / time / bandwidth));
     }
 
+    const RankGraph& graph_;
     const CostClass& placement_;
     const CostModels& models_;
 };
@@ -116,7 +129,7 @@ class Annotator {
 } // namespace
 
 AnnotatedGraph annotate(const RankGraph& graph, const CostClass& placement, const CostModels& models) {
-    const Annotator annotator(placement, models);
+    const Annotator annotator(graph, placement, models);
     AnnotatedGraph out;
     out.graph = &graph;
     out.kernel_gap_ns = to_ns(models.host.kernel_gap);
@@ -136,8 +149,6 @@ AnnotatedGraph annotate(const RankGraph& graph, const CostClass& placement, cons
         for (const Op& op : block.ops) {
             OpCost cost = op.work == kNone ? OpCost{} : by_work[op.work];
             cost.host_ns = annotator.launch_ns(op.launch);
-            if (op.work != kNone)
-                out.kernels[op.work].kernel_class = op.kernel_class;
             costs.push_back(cost);
         }
     }

@@ -7,6 +7,7 @@
 #include "simulator/kernels/host_cost.h"
 #include "simulator/kernels/kernel_time.h"
 
+#include <span>
 #include <vector>
 
 namespace echosim {
@@ -35,9 +36,9 @@ struct AnnotatedGraph {
     // What they occupy, by row of works; empty (recorded graphs): not known.
     std::vector<KernelFootprint> kernels;
     std::vector<CommFootprint> communications;
-    TimeNs kernel_gap_ns = 0;                     // between ops of one stream
-    TimeNs event_wait_ns = 0;                     // dependency across streams
-    TimeNs launch_latency_ns = 0;                 // end of launch to earliest start
+    TimeNs kernel_gap_ns = 0;     // between ops of one stream
+    TimeNs event_wait_ns = 0;     // dependency across streams
+    TimeNs launch_latency_ns = 0; // end of launch to earliest start
 };
 
 struct CostModels {
@@ -45,6 +46,7 @@ struct CostModels {
     const CollectiveModel& collectives;
     const HostCosts& host;
     const Cluster& cluster;
+    std::span<const GroupKind> high_priority = {}; // groups whose streams go first
 };
 
 // Per block, so that the cost is that of the blocks, not of the step. The graph must outlive the result.
