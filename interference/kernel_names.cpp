@@ -32,12 +32,18 @@ std::string lower(std::string_view text) {
     return result;
 }
 
-// The longest run of nested identifiers ("12flash_kernel") of a name that the demangler does not know: the
-// last of them is the function.
+bool is_wrapper(std::string_view own) {
+    return own == "Kernel" || own == "Kernel2" || own == "device_kernel" || own.starts_with("enable_sm") ||
+           own == "kentry" || own == "kernel";
+}
+
+// Of a name that the demangler does not know (cut off, of another compiler): the last of the nested
+// identifiers
+// ("5aiter6kernels12flash_kernel"), of what it wraps where it is a wrapper.
 std::string last_identifier(std::string_view mangled) {
     std::string last;
     std::size_t i = mangled.find_first_of("0123456789");
-    while (i < mangled.size() && is_digit(mangled[i])) {
+    while (i < mangled.size()) {
         std::size_t length = 0;
         while (i < mangled.size() && is_digit(mangled[i]) && length < kMaxName) {
             length = length * 10 + static_cast<std::size_t>(mangled[i++] - '0');
@@ -47,6 +53,12 @@ std::string last_identifier(std::string_view mangled) {
         }
         last = mangled.substr(i, length);
         i += length;
+        if (i < mangled.size() && !is_digit(mangled[i])) { // the template's arguments follow
+            if (!is_wrapper(last)) {
+                break;
+            }
+            i = mangled.find_first_of("0123456789", i);
+        }
     }
     return last.empty() ? std::string(mangled) : last;
 }
@@ -95,6 +107,9 @@ struct NameParts {
 NameParts parts_of(std::string_view text) {
     NameParts parts;
     std::string path;
+    while (text.ends_with(' ')) {
+        text.remove_suffix(1);
+    }
     for (std::size_t i = 0; i < text.size(); ++i) {
         if (text.substr(i).starts_with(kAnonymous)) {
             i += kAnonymous.size() - 1;
@@ -136,11 +151,6 @@ std::string_view first_argument(std::string_view arguments) {
     return arguments;
 }
 
-bool is_wrapper(std::string_view own) {
-    return own == "Kernel" || own == "Kernel2" || own == "device_kernel" || own.starts_with("enable_sm") ||
-           own == "kernel";
-}
-
 // The kernel's own name, of what it wraps where it is a wrapper.
 std::string own_name(const std::string& full) {
     NameParts parts = parts_of(full);
@@ -179,6 +189,15 @@ struct ClassWords {
     std::initializer_list<std::string_view> words;
 };
 
+// Lower case; the library "fbgemm_gpu" is no matrix product.
+std::string words_of(std::string_view name) {
+    std::string text = lower(name.substr(0, kMaxName));
+    for (std::size_t at = text.find("fbgemm"); at != std::string::npos; at = text.find("fbgemm", at)) {
+        text.erase(at, 6);
+    }
+    return text;
+}
+
 // The first row with a word of the name decides.
 KernelClass class_by_words(std::string_view n) {
     using enum KernelClass;
@@ -191,7 +210,7 @@ KernelClass class_by_words(std::string_view n) {
          {"layer_norm", "layernorm", "rmsnorm", "rms_norm", "ln_fwd", "ln_bwd", "batch_norm", "batchnorm",
           "bn_fw", "group_norm", "groupnorm", "rowwisemoments", "miopenbn", "welford"}},
         {attention, {"flash", "fmha", "attn", "attention", "sdpa", "_mla_", "mha_"}},
-        {loss, {"cross_entropy", "crossentropy", "nll_loss", "nllloss", "mseloss"}},
+        {loss, {"cross_entropy", "crossentropy", "nll_loss", "nllloss", "classnll", "mseloss"}},
         {softmax, {"softmax"}},
         {embedding,
          {"embedding", "compute_grad_weight", "krn_partial", "partial_segments", "sum_and_scatter",
@@ -242,12 +261,12 @@ std::string kernel_family(std::string_view name) {
 
 KernelClass kernel_class_of(std::string_view name) {
     const std::string full = demangled(name);
-    const KernelClass by_own = class_by_words(lower(own_name(full)));
-    return by_own == KernelClass::other ? class_by_words(lower(full)) : by_own;
+    const KernelClass by_own = class_by_words(words_of(own_name(full)));
+    return by_own == KernelClass::other ? class_by_words(words_of(full)) : by_own;
 }
 
 bool uses_tensor_cores(std::string_view name) {
-    const std::string n = lower(name.substr(0, kMaxName));
+    const std::string n = words_of(name);
     if (has_any(n, {"tensorop", "tensor16x8", "16816", "1688", "884gemm", "hmma", "imma", "wgmma", "tcgen05",
                     "nvjet", "_mi16x", "_mi32x", "xdl", "gtcx"})) {
         return true;
@@ -257,7 +276,7 @@ bool uses_tensor_cores(std::string_view name) {
 }
 
 bool is_stream_k(std::string_view name) {
-    return has_any(lower(name.substr(0, kMaxName)), {"streamk", "stream_k"});
+    return has_any(words_of(name), {"streamk", "stream_k"});
 }
 
 } // namespace echosim

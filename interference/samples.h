@@ -32,8 +32,11 @@ struct InterferenceSamples {
     std::vector<std::string> notes; // what was assumed, and what was left out and why
 };
 
-// CSV with the columns of Echo-slowdown or with our own (told by the header). Throws InputError, `where` =
-// "FILE:LINE".
-InterferenceSamples read_interference_csv(const std::string& text, const std::string& path);
+struct Gpu;
+
+// CSV with the columns of Echo-slowdown or with our own (told by the header). `gpu`: what is measured, where
+// the file does not say. Throws InputError with up to 20 problems, `where` = "FILE:LINE".
+InterferenceSamples read_interference_csv(const std::string& text, const std::string& path,
+                                          const Gpu* gpu = nullptr);
 
 } // namespace echosim
