@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include "interference/model_file.h"
 #include "interference/prior.h"
 #include "interference/residual.h"
 #include "interference/samples.h"
@@ -13,6 +14,15 @@
 //   - the sd of r(x) is above 0.4, or
 //   - the kernel's family is known by name and is not among the data's, or
 //   - it is not known by name (a simulated graph) and its class is not among the data's.
+//
+// Fitted to y = ln(max(0.3, 1 + s)) - ln S_prior, where s = (time overlapped - time alone) / (time alone x
+// overlap) is the excess on the overlapped part, with weight min(1, overlap)^2: what a kernel that is
+// overlapped for a fifth of its time says about s has five times the noise. The 0.3 is for kernels that ran
+// faster, which noise makes. Example: 100 us alone, 130 us with half of it overlapped: s = 0.6, 1 + s = 1.6;
+// with S_prior = 1.2, y = ln(1.6 / 1.2) = 0.288, weight 0.25.
+//
+// The band comes from the left-out residuals of the data, weighted by how much each sample says about the
+// kernel (spread.h); the factor is the point of that spread with the least relative error.
 namespace echosim {
 
 enum class Fitter : std::uint8_t { ridge, gaussian_process, boosted_trees };
@@ -24,6 +34,7 @@ struct FitOptions {
     bool known_families_only = true;
 };
 
+// A value: copies share the fit. Thread-safe.
 class LearnedSlowdown final : public SlowdownModel, public SlowdownEstimator {
   public:
     bool identity() const override { return false; }
@@ -32,6 +43,16 @@ class LearnedSlowdown final : public SlowdownModel, public SlowdownEstimator {
                         std::span<const Seconds> remaining) const override;
     SlowdownEstimate estimate(const KernelFootprint& kernel, const CommLoad& load,
                               std::string_view family) const override;
+
+    // The same fit, asked about another GPU.
+    LearnedSlowdown on_gpu(const GpuLimits& limits) const;
+
+    const ModelFacts& facts() const { return file_->facts; }
+    const ResidualModel& residual() const { return *file_->residual; }
+    // Features that vary in the data, in the order of the residual's columns.
+    const std::vector<Feature>& columns() const { return file_->columns; }
+    // For the model file: who writes it, the files of the data, the figures of a cross-validation.
+    void describe(std::string written_by, std::vector<std::string> files, std::vector<ModelFigures> figures);
 
     // Model file, schema echosim.interference/1: features and their hash, GPU, NCCL version, what it was
     // fitted to, the residual model. `where` starts error messages.
@@ -43,8 +64,11 @@ class LearnedSlowdown final : public SlowdownModel, public SlowdownEstimator {
     friend std::unique_ptr<LearnedSlowdown> fit_slowdown(const std::vector<InterferenceSample>&,
                                                          const FitOptions&);
     LearnedSlowdown() = default;
+    bool in_data(const KernelFootprint& kernel, std::string_view family) const;
+
     PriorSlowdown prior_{GpuLimits{}};
-    std::unique_ptr<ResidualModel> residual_;
+    std::shared_ptr<const ModelFile> file_;
+    bool known_families_only_ = true;
 };
 
 // Fits to samples with overlap > 0 (others are ignored). Deterministic. Throws InputError when there are

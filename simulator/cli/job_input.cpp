@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simulator/cli/job_input.h"
 
+#include "interference/make_slowdown.h"
 #include "simulator/core/error.h"
 #include "simulator/core/files.h"
 #include "simulator/core/json.h"
@@ -9,7 +10,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cmath>
 #include <filesystem>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -28,24 +28,6 @@ template <class Number> std::optional<Number> number_in(std::string_view text) {
     return value;
 }
 
-void check_interference(const std::string& value) {
-    if (value == "off")
-        return;
-    const std::string_view prefix = "constant:";
-    if (value.starts_with(prefix)) {
-        const auto factor = number_in<double>(std::string_view(value).substr(prefix.size()));
-        if (factor && std::isfinite(*factor) && *factor >= 1.0 && *factor <= 10.0)
-            return;
-        throw InputError(
-            "--set interference",
-            fmt::format("constant:F takes a factor from 1 to 10, read \"{}\"", value.substr(prefix.size())),
-            "1.2 makes overlapping kernels 20 % slower");
-    }
-    throw InputError("--set interference",
-                     fmt::format("\"{}\" is not available; this version knows off and constant:F", value),
-                     "for example --set interference=constant:1.2");
-}
-
 void read_override(const std::string& setting, Overrides& overrides) {
     const std::size_t equals = setting.find('=');
     if (equals == std::string::npos || equals == 0)
@@ -56,7 +38,7 @@ void read_override(const std::string& setting, Overrides& overrides) {
     if (value.empty())
         throw InputError("--set " + key, "the value after = is empty");
     if (key == "interference") {
-        check_interference(value);
+        read_interference(value, "--set interference"); // checked before anything runs; the text is kept
         overrides.interference = value;
         return;
     }

@@ -53,11 +53,11 @@ TEST(Overrides, GoWhereTheirPrefixSays) {
 TEST(Overrides, ListAllProblemsAtOnce) {
     const std::string text = refusal([] {
         read_overrides(
-            {"clusterr.x=1", "nothing", "interference=prior", "interference=constant:0.5", "job.x="});
+            {"clusterr.x=1", "nothing", "interference=prio", "interference=constant:0.5", "job.x="});
     });
     EXPECT_THAT(text, HasSubstr("unknown key \"clusterr\"; did you mean \"cluster\"?"));
     EXPECT_THAT(text, HasSubstr("\"nothing\" is not KEY=VALUE"));
-    EXPECT_THAT(text, HasSubstr("knows off and constant:F"));
+    EXPECT_THAT(text, HasSubstr("allowed: off, constant:F, prior, or a file"));
     EXPECT_THAT(text, HasSubstr("from 1 to 10, read \"0.5\""));
     EXPECT_THAT(text, HasSubstr("the value after = is empty"));
 }
