@@ -6,9 +6,9 @@
 # shellcheck disable=SC2034  # the lists are used by the scripts that source this file
 build_packages=(ca-certificates git g++ cmake ninja-build pkg-config
     nlohmann-json3-dev libfmt-dev libzstd-dev zlib1g-dev libboost-dev
-    libsimdjson-dev libsqlite3-dev libprotobuf-dev protobuf-compiler libyaml-cpp-dev)
+    libsimdjson-dev libsqlite3-dev libprotobuf-dev protobuf-compiler libyaml-cpp-dev libeigen3-dev)
 # shellcheck disable=SC2034
-test_packages=(libgtest-dev libgmock-dev libbenchmark-dev libeigen3-dev libsimgrid-dev)
+test_packages=(libgtest-dev libgmock-dev libbenchmark-dev libsimgrid-dev libxgboost0)
 # shellcheck disable=SC2034
 long_packages=(clang clang-tidy clang-format shellcheck)
 
