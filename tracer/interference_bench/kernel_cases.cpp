@@ -86,15 +86,16 @@ Bytes buffer_bytes(const KernelCase& kernel) {
         return 4096;
     if (!is_gemm(kernel))
         return static_cast<Bytes>(4 * area(kernel));
-    const std::int64_t largest = std::max(
-        {kernel.rows * kernel.depth, kernel.depth * kernel.columns, kernel.rows * kernel.columns});
+    const std::int64_t largest =
+        std::max({kernel.rows * kernel.depth, kernel.depth * kernel.columns, kernel.rows * kernel.columns});
     return static_cast<Bytes>(largest) * (kernel.program == Program::gemm_half ? 2 : 4);
 }
 
 Shares shares_of(const KernelCase& kernel, const GpuFacts& gpu, Seconds time) {
     const Work work = work_of(kernel, gpu);
     const FlopsPerSecond peak = kernel.program == Program::gemm_half ? half_peak(gpu) : float_peak(gpu);
-    return {std::min(1.0, work.bytes / (time * gpu.hbm_bandwidth)), std::min(1.0, work.flops / (time * peak))};
+    return {std::min(1.0, work.bytes / (time * gpu.hbm_bandwidth)),
+            std::min(1.0, work.flops / (time * peak))};
 }
 
 Seconds expected_time(const KernelCase& kernel, const GpuFacts& gpu) {

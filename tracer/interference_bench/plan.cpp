@@ -10,8 +10,8 @@
 namespace echosim {
 namespace {
 
-constexpr Seconds kStandInRamp = 20_us; // until all CTAs move bytes
-constexpr Seconds kNcclRamp = 50_us;    // and the peers have met
+constexpr Seconds kStandInRamp = 20_us;  // until all CTAs move bytes
+constexpr Seconds kNcclRamp = 50_us;     // and the peers have met
 constexpr Seconds kRunOverhead = 150_us; // launches, gates, synchronisation
 constexpr Seconds kCommunicator = 2;     // creation and first use
 
@@ -88,7 +88,8 @@ BenchPlan make_plan(const BenchOptions& options, const GpuFacts& gpu, int gpus) 
     plan.kernels = chosen_kernels(options, gpu);
     plan.comms = comm_cases(options, gpu, options.stand_in || gpus < 2);
     if (plan.comms.empty())
-        throw InputError("--ctas", fmt::format("all counts are above half of the {} SMs of this GPU", gpu.sms),
+        throw InputError("--ctas",
+                         fmt::format("all counts are above half of the {} SMs of this GPU", gpu.sms),
                          fmt::format("give counts up to {}", gpu.sms / 2));
     for (std::size_t comm = 0; comm < plan.comms.size(); ++comm)
         for (std::size_t kernel = 0; kernel < plan.kernels.size(); ++kernel)
@@ -117,8 +118,7 @@ Seconds expected_duration(const BenchPlan& plan, const BenchOptions& options, co
     }
     for (const PairCase& pair : plan.pairs) {
         const Seconds kernel = expected_time(plan.kernels[pair.kernel], gpu);
-        const Seconds repeat =
-            kernel + 2 * wanted_comm_time(kernel) + 3 * (flush_time(gpu) + kRunOverhead);
+        const Seconds repeat = kernel + 2 * wanted_comm_time(kernel) + 3 * (flush_time(gpu) + kRunOverhead);
         total += (options.repeats + kWarmUps) * repeat;
     }
     return total;
@@ -130,11 +130,12 @@ std::string kernel_list(const GpuFacts& gpu) {
 }
 
 std::string describe(const BenchPlan& plan, const BenchOptions& options, const GpuFacts& gpu) {
-    std::string text = fmt::format(
-        "Plan for {} ({} SMs), no GPU was looked at.\n\n{} pairs = {} kernels x {} communications x {} orders, "
-        "{} repeats each\nAbout {:.1f} minutes\n\n",
-        gpu.name, gpu.sms, plan.pairs.size(), plan.kernels.size(), plan.comms.size(), options.orders.size(),
-        options.repeats, expected_duration(plan, options, gpu) / 60);
+    std::string text =
+        fmt::format("Plan for {} ({} SMs), no GPU was looked at.\n\n{} pairs = {} kernels x {} "
+                    "communications x {} orders, "
+                    "{} repeats each\nAbout {:.1f} minutes\n\n",
+                    gpu.name, gpu.sms, plan.pairs.size(), plan.kernels.size(), plan.comms.size(),
+                    options.orders.size(), options.repeats, expected_duration(plan, options, gpu) / 60);
     text += kernel_table(plan.kernels, gpu) + "\ncommunication\n";
     for (const CommCase& comm : plan.comms)
         text += to_string(comm) + "\n";

@@ -42,7 +42,7 @@ Seconds head_start(LaunchOrder order, bool stand_in, Seconds kernel_alone);
 constexpr int kWarmUps = 3;
 Seconds expected_duration(const BenchPlan& plan, const BenchOptions& options, const GpuFacts& gpu);
 
-std::string kernel_list(const GpuFacts& gpu);                                            // --list
+std::string kernel_list(const GpuFacts& gpu);                                                  // --list
 std::string describe(const BenchPlan& plan, const BenchOptions& options, const GpuFacts& gpu); // --dry-run
 
 } // namespace echosim

@@ -10,7 +10,8 @@ namespace {
 constexpr const char* kHeader =
     "kernel,class,gpu,sms,nccl,collective,bytes,ctas,comm_hbm_share,comm_threads,comm_registers,"
     "comm_shared_bytes,order,high_priority,grid,block,registers,shared_bytes,blocks_per_sm,hbm_share,"
-    "compute_share,tensor_cores,alone_us,overlapped_us,overlap_ratio,comm_alone_us,comm_overlapped_us,repeats";
+    "compute_share,tensor_cores,alone_us,overlapped_us,overlap_ratio,comm_alone_us,comm_overlapped_us,"
+    "repeats";
 
 std::string quoted(const std::string& text) {
     if (text.find_first_of(",\"\n\r") == std::string::npos)
@@ -31,8 +32,8 @@ std::string known(std::uint64_t value) {
 }
 
 std::string comm_fields(const CommFacts& comm) {
-    return fmt::format("{},{},{},{},{:.5f},{},{},{}", quoted(comm.nccl), to_string(comm.plan.kind), comm.bytes,
-                       comm.ctas, comm.hbm_share, known(static_cast<std::uint64_t>(comm.threads)),
+    return fmt::format("{},{},{},{},{:.5f},{},{},{}", quoted(comm.nccl), to_string(comm.plan.kind),
+                       comm.bytes, comm.ctas, comm.hbm_share, known(static_cast<std::uint64_t>(comm.threads)),
                        known(static_cast<std::uint64_t>(comm.registers)), known(comm.shared_bytes));
 }
 
