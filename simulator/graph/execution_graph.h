@@ -59,6 +59,7 @@ struct Op {
     KernelClass kernel_class = KernelClass::other;
     Phase phase = Phase::other;
     Launch launch = Launch::kernel;
+    bool in_graph = false; // a CUDA graph starts it: it passes by the hardware queue (RankGraph::one_queue)
 };
 static_assert(sizeof(Op) <= 32);
 
@@ -131,6 +132,10 @@ struct RankGraph {
     std::uint32_t threads = 1;
     // How many ops the host may be ahead of the device, a power of two: then it waits.
     std::uint32_t launch_queue = kLaunchQueue;
+    // CUDA_DEVICE_MAX_CONNECTIONS=1: all launches of the host, whatever their stream, go through one hardware
+    // queue in launch order, event waits too; its head is not passed before it can start (engine.h). Copies
+    // (OpKind::memory) and the kernels inside a CUDA graph do not go through it.
+    bool one_queue = false;
 };
 
 // Ops of the whole program (host ops included).
