@@ -10,7 +10,8 @@ namespace {
 constexpr const char* kHeader =
     "kernel,class,gpu,sms,nccl,collective,bytes,ctas,comm_hbm_share,comm_threads,comm_registers,"
     "comm_shared_bytes,order,high_priority,grid,block,registers,shared_bytes,blocks_per_sm,hbm_share,"
-    "compute_share,tensor_cores,alone_us,overlapped_us,overlap_ratio,comm_alone_us,comm_overlapped_us,"
+    "compute_share,tensor_cores,persistent,tiles,alone_us,overlapped_us,overlap_ratio,comm_alone_us,comm_"
+    "overlapped_us,"
     "repeats";
 
 std::string quoted(const std::string& text) {
@@ -46,6 +47,14 @@ std::string launch_fields(const LaunchFacts& launch) {
 
 } // namespace
 
+std::int64_t persistent_tiles(const KernelCase& kernel, const LaunchFacts& launch, const GpuFacts& gpu) {
+    const std::int64_t blocks = std::int64_t{launch.grid[0]} * launch.grid[1] * launch.grid[2];
+    if (!is_gemm(kernel) || blocks == 0 || blocks > std::int64_t{launch.blocks_per_sm} * gpu.sms)
+        return 0;
+    const std::int64_t tiles = ((kernel.rows + 255) / 256) * ((kernel.columns + 127) / 128);
+    return tiles > blocks ? tiles : 0;
+}
+
 std::string samples_csv(std::span<const BenchSample> samples, const GpuFacts& gpu,
                         std::span<const std::string> comments) {
     std::string text;
@@ -54,11 +63,13 @@ std::string samples_csv(std::span<const BenchSample> samples, const GpuFacts& gp
     text += kHeader;
     text += '\n';
     for (const BenchSample& s : samples) {
-        fmt::format_to(std::back_inserter(text), "{},{},{},{},{},{},{},{},{:.4f},{:.4f},{},",
+        const std::int64_t tiles = persistent_tiles(s.kernel, s.launch, gpu);
+        fmt::format_to(std::back_inserter(text), "{},{},{},{},{},{},{},{},{:.4f},{:.4f},{},{},{},",
                        quoted(s.launch.name), to_string(s.kernel.kernel_class), quoted(gpu.name), gpu.sms,
                        comm_fields(s.comm), to_string(s.order), s.high_priority ? 1 : 0,
                        launch_fields(s.launch), s.shares.hbm, s.shares.compute,
-                       s.kernel.program == Program::gemm_half ? 1 : 0);
+                       s.kernel.program == Program::gemm_half ? 1 : 0, tiles > 0 ? 1 : 0,
+                       known(static_cast<std::uint64_t>(tiles)));
         fmt::format_to(std::back_inserter(text), "{:.3f},{:.3f},{:.4f},{:.3f},{:.3f},{}\n", s.alone * 1e6,
                        s.overlapped * 1e6, s.overlap, s.comm_alone * 1e6, s.comm_overlapped * 1e6, s.repeats);
     }

@@ -42,6 +42,11 @@ struct BenchSample {
     int repeats = 0;
 };
 
+// Output tiles of a GEMM whose blocks walk over several; 0 for other kernels. It is one when its grid fits on
+// the GPU at once though the result has more tiles than that, were they of 256 x 128, the largest of a block.
+//   8192 x 8192 = 32 x 64 tiles by 132 blocks, one an SM: 2048
+std::int64_t persistent_tiles(const KernelCase& kernel, const LaunchFacts& launch, const GpuFacts& gpu);
+
 // Lines of `comments` begin the file, each with "# ".
 std::string samples_csv(std::span<const BenchSample> samples, const GpuFacts& gpu,
                         std::span<const std::string> comments);
