@@ -56,7 +56,8 @@ class Simulation {
         : job_(job), cluster_(cluster), options_(options),
           kernels_(KernelTimes::for_gpu(cluster.gpu, job.kernels.software)),
           collectives_(cluster, {options.calibration, job.environment, {}}),
-          host_(host_costs(job.kernels.software)), slowdown_(make_slowdown(options.interference, cluster.gpu)) {}
+          host_(host_costs(job.kernels.software)),
+          slowdown_(make_slowdown(options.interference, cluster.gpu)) {}
 
     RunOutput run() {
         const auto begin = std::chrono::steady_clock::now();
@@ -99,7 +100,7 @@ void Simulation::build() {
         graphs_.push_back(build_graph(job_, stage));
     placement_ = place(job_, collectives_.cluster(), graphs_, options_.fold);
     check_simulation_size(job_, cluster_, graphs_, placement_);
-    const CostModels models{kernels_, collectives_, host_, cluster_};
+    const CostModels models{kernels_, collectives_, host_, cluster_, job_.kernels.high_priority_groups};
     for (const CostClass& c : placement_.cost_classes)
         annotated_.push_back(annotate(graphs_[static_cast<std::size_t>(c.stage)], c, models));
 }

@@ -52,6 +52,9 @@ Json parallel_json(const ParallelLayout& p) {
 }
 
 Json kernels_json(const KernelPlan& k) {
+    Json groups = Json::array();
+    for (const GroupKind group : k.high_priority_groups)
+        groups.push_back(to_string(group));
     return Json{{"attention", to_string(k.attention)},
                 {"masked_softmax_fusion", k.masked_softmax_fusion},
                 {"bias_activation_fusion", k.bias_activation_fusion},
@@ -62,6 +65,8 @@ Json kernels_json(const KernelPlan& k) {
                 {"overlap_p2p", k.overlap_p2p},
                 {"tp_async_allreduce", k.tp_async_allreduce},
                 {"cuda_graphs", k.cuda_graphs},
+                {"max_connections", k.max_connections ? Json(*k.max_connections) : Json(nullptr)},
+                {"high_priority_groups", std::move(groups)},
                 {"software", k.software}};
 }
 
@@ -110,6 +115,14 @@ Json job_to_json(const Job& job) {
     json["environment"] = job.environment;
     json["flags"] = flags_json(job.flags);
     return json;
+}
+
+int max_connections(const Job& job, Arch arch) {
+    constexpr int default_of_cuda = 8;
+    if (job.kernels.max_connections)
+        return *job.kernels.max_connections;
+    const bool asked_for = job.parallel.tp > 1 || job.parallel.cp > 1;
+    return asked_for && arch != Arch::blackwell ? 1 : default_of_cuda;
 }
 
 std::string_view to_string(Normalization value) {

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include "simulator/catalogue/gpu.h"
 #include "simulator/core/op_types.h"
 #include "simulator/core/units.h"
 
 #include <map>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -106,7 +108,9 @@ struct KernelPlan {
     bool overlap_p2p = true;        // only used with vpp > 1
     bool tp_async_allreduce = true; // data-gradient all-reduce under the weight-gradient GEMM
     bool cuda_graphs = false;
-    std::string software = "mcore-2025"; // generation: kernels and host costs differ
+    std::optional<int> max_connections;          // CUDA_DEVICE_MAX_CONNECTIONS, where the script exports it
+    std::vector<GroupKind> high_priority_groups; // --high-priority-stream-groups
+    std::string software = "mcore-2025";         // generation: kernels and host costs differ
 };
 
 struct FlagVerdict {
@@ -140,6 +144,10 @@ struct Job {
     std::vector<std::string>
         not_modelled; // features whose graph cannot be built: simulate refuses, naming them
 };
+
+// Hardware queues that launches go to: what the script exports; else 1 before Blackwell with tensor or
+// context parallelism, which Megatron-LM asks for, and CUDA's default of 8 in all other cases.
+int max_connections(const Job& job, Arch arch);
 
 // The object `job` of the result JSON: model, parallel, batch, recompute, data_parallel, precision, kernels,
 // flags.

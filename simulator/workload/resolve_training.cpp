@@ -2,6 +2,7 @@
 #include "simulator/workload/resolve.h"
 
 #include <algorithm>
+#include <array>
 #include <fmt/format.h>
 #include <limits>
 #include <numeric>
@@ -244,18 +245,58 @@ void check_low_precision_and_offload(Resolution& r) {
         r.flags.fail("--use-torch-fsdp2", "needs --no-gradient-accumulation-fusion");
 }
 
-// R22: only what the launch script itself sets wrongly; what it leaves to the shell is not known.
-void check_environment(Resolution& r) {
-    const auto connections = r.source.environment.find("CUDA_DEVICE_MAX_CONNECTIONS");
-    if (connections == r.source.environment.end() || connections->second == "1")
-        return;
+// R22. What the script leaves to the shell is not known: the default depends on the GPU (max_connections()).
+void resolve_connections(Resolution& r) {
+    constexpr std::string_view name = "CUDA_DEVICE_MAX_CONNECTIONS";
     const ParallelLayout& p = r.job.parallel;
-    const bool fsdp = r.flags.has("--use-megatron-fsdp") || r.flags.has("--use-torch-fsdp2");
-    if ((p.tp > 1 || p.cp > 1) && !fsdp && !r.flags.has("--overlap-moe-expert-parallel-comm")) {
-        r.warn(fmt::format("CUDA_DEVICE_MAX_CONNECTIONS is {}: before Blackwell, Megatron-LM wants 1 with "
-                           "tensor or context parallelism",
-                           connections->second));
+    const bool asked_for = p.tp > 1 || p.cp > 1;
+    const auto stated = r.source.environment.find(std::string(name));
+    if (stated == r.source.environment.end()) {
+        r.note("kernels.max_connections", std::string(asked_for ? "1, 8 on Blackwell" : "8"),
+               asked_for ? "derived: tensor or context parallelism" : "CUDA default");
+        return;
     }
+    const auto value = parse_python_int(stated->second);
+    if (!value || *value < 1 || *value > 32) {
+        r.warn(fmt::format("{} is {}: CUDA takes 1 to 32", name, stated->second));
+        return;
+    }
+    r.job.kernels.max_connections = static_cast<int>(*value);
+    r.note("kernels.max_connections", *value, fmt::format("{}: exports {}", r.source.name, name));
+    const bool fsdp = r.flags.has("--use-megatron-fsdp") || r.flags.has("--use-torch-fsdp2");
+    if (asked_for && *value != 1 && !fsdp && !r.flags.has("--overlap-moe-expert-parallel-comm"))
+        r.warn(
+            fmt::format("{} is {}: before Blackwell, Megatron-LM wants 1 with tensor or context parallelism",
+                        name, *value));
+}
+
+// Names of parallel_state.py. Gradients are reduced over dp_cp, whatever the context size.
+std::optional<GroupKind> group_from(std::string_view name) {
+    constexpr std::array all{GroupKind::tp,      GroupKind::pp,    GroupKind::dp,  GroupKind::dp_cp,
+                             GroupKind::cp,      GroupKind::ep,    GroupKind::etp, GroupKind::edp,
+                             GroupKind::tp_cp,   GroupKind::tp_ep, GroupKind::mp,  GroupKind::embd,
+                             GroupKind::pos_embd};
+    const std::string_view ours = name == "ep_dp"         ? "edp"
+                                  : name == "ep_tp"       ? "tp_ep"
+                                  : name == "intra_dp_cp" ? "dp_cp"
+                                  : name == "expt_tp"     ? "etp"
+                                                          : name;
+    const auto found = std::ranges::find(all, ours, [](GroupKind group) { return to_string(group); });
+    return found == all.end() ? std::nullopt : std::optional(*found);
+}
+
+void resolve_stream_priorities(Resolution& r) {
+    constexpr std::string_view flag = "--high-priority-stream-groups";
+    const std::vector<std::string> names = r.flags.list(flag);
+    if (names.empty())
+        return;
+    for (const std::string& name : names) {
+        if (const auto group = group_from(name))
+            r.job.kernels.high_priority_groups.push_back(*group);
+        else
+            r.warn(fmt::format("{} {}: no stream of this group is simulated", flag, name));
+    }
+    r.note("kernels.high_priority_groups", fmt::format("{}", fmt::join(names, " ")), r.flags.where(flag, ""));
 }
 
 } // namespace
@@ -297,7 +338,8 @@ void resolve_training(Resolution& r) {
     resolve_data_parallel_plan(r);
     resolve_kernels(r);
     check_low_precision_and_offload(r);
-    check_environment(r);
+    resolve_connections(r);
+    resolve_stream_priorities(r);
 }
 
 void resolve_unmodelled(Resolution& r) {
