@@ -69,7 +69,7 @@ Owned train(const XgboostLibrary& x, const FitData& data, const std::vector<std:
     monotone += ")";
     const std::array<std::pair<const char*, std::string>, 10> settings = {
         {{"objective", "reg:pseudohubererror"},
-         {"huber_slope", "0.3"},
+         {"huber_slope", "0.05"},
          {"base_score", "0"},
          {"tree_method", "exact"},
          {"max_depth", "3"},
@@ -226,8 +226,14 @@ std::unique_ptr<ResidualModel> boosted_trees_from_json(const Json& json, const T
             ranges.push_back({pair[0].get<double>(), pair[1].get<double>()});
         else
             reader.fail(fmt::format("ranges[{}]", i), "expected a list of two numbers");
-    if (problems.empty() && ranges.size() != xgboost_feature_names(*model, source.where).size())
-        reader.fail("ranges", "there is not one for each of the model's feature_names");
+    if (problems.empty()) {
+        const std::size_t names = xgboost_feature_names(*model, source.where).size();
+        if (ranges.size() != names || (source.columns != 0 && source.columns != names))
+            reader.fail("ranges", fmt::format("{} for a model of {} columns{}", ranges.size(), names,
+                                              source.columns == 0 || source.columns == names
+                                                  ? ""
+                                                  : fmt::format(" where {} are named", source.columns)));
+    }
     if (!problems.empty())
         throw InputError(std::move(problems));
     return loaded(*model, std::move(ranges), std::move(residuals), source);
