@@ -98,10 +98,12 @@ KernelSet::KernelSet(const std::vector<KernelCase>& kernels, const GpuFacts& gpu
     : floats_(make_operands(most_operand(kernels, false), Filling::fp32)),
       halves_(make_operands(most_operand(kernels, true),
                             gpu.compute_major >= 8 ? Filling::bf16 : Filling::fp16)) {
-    if (!cublas_.available() && std::any_of(kernels.begin(), kernels.end(), is_gemm))
+    if (std::any_of(kernels.begin(), kernels.end(), is_gemm))
+        cublas_ = std::make_unique<Cublas>();
+    if (cublas_ && !cublas_->available())
         notes_.emplace_back("no GEMMs: libcublas was not found (LD_LIBRARY_PATH)");
     for (const KernelCase& kernel : kernels)
-        if (cublas_.available() || !is_gemm(kernel))
+        if (!is_gemm(kernel) || cublas_->available())
             add(kernel, gpu);
     for (Entry& entry : entries_)
         entry.alone = time_alone(*entry.op, rig);
@@ -112,7 +114,7 @@ void KernelSet::add(const KernelCase& kernel, const GpuFacts& gpu) {
     entry.kernel = kernel;
     if (is_gemm(kernel)) {
         const cudaDataType half = gpu.compute_major >= 8 ? CUDA_R_16BF : CUDA_R_16F;
-        auto gemm = std::make_unique<Gemm>(cublas_, kernel, half,
+        auto gemm = std::make_unique<Gemm>(*cublas_, kernel, half,
                                            kernel.program == Program::gemm_half ? halves_ : floats_);
         entry.launch = gemm->facts();
         entry.op = std::move(gemm);

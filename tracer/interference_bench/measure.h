@@ -4,6 +4,7 @@
 #include "tracer/interference_bench/rig.h"
 
 #include <functional>
+#include <memory>
 
 namespace echosim {
 
@@ -24,7 +25,7 @@ class KernelSet {
 
   private:
     void add(const KernelCase& kernel, const GpuFacts& gpu);
-    Cublas cublas_;
+    std::unique_ptr<Cublas> cublas_; // only where a GEMM is asked for
     Operands floats_, halves_;
     std::vector<Entry> entries_;
     std::vector<std::string> notes_;
