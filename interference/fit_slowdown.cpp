@@ -16,7 +16,6 @@
 namespace echosim {
 namespace {
 
-constexpr std::size_t kFewest = 20;
 constexpr double kLeast = 0.3; // of 1 + s
 
 struct Table {
@@ -28,8 +27,8 @@ struct Table {
 void add_sample(const InterferenceSample& sample, Table& table) {
     GpuLimits limits;
     limits.sms = sample.sms;
-    const double prior = PriorSlowdown(limits).estimate(sample.kernel, sample.load, sample.family).factor;
-    const double factor = 1 + (sample.factor() - 1) / sample.overlap;
+    const double prior = PriorSlowdown(limits).factor(sample.kernel, sample.load);
+    const double factor = 1 + (sample.factor() - 1) / sample.overlap; // of the overlapped part
     const double overlap = std::min(1.0, sample.overlap);
     table.x.push_back(features_of(sample.kernel, sample.load, sample.sms, prior));
     table.y.push_back(std::log(std::max(kLeast, factor)) - std::log(prior));
@@ -119,10 +118,10 @@ std::unique_ptr<LearnedSlowdown> fit_slowdown(const std::vector<InterferenceSamp
         used.push_back(&sample);
         add_sample(sample, table);
     }
-    if (used.size() < kFewest)
+    if (used.size() < kFewestSamples)
         throw InputError("interference samples",
                          fmt::format("{} of {} overlap communication; a fit takes {} or more", used.size(),
-                                     samples.size(), kFewest),
+                                     samples.size(), kFewestSamples),
                          "interference=prior needs none");
     const std::vector<Feature> columns = varying(table.x);
     if (columns.empty())

@@ -25,6 +25,8 @@
 // kernel (spread.h); the factor is the point of that spread with the least relative error.
 namespace echosim {
 
+inline constexpr std::size_t kFewestSamples = 20; // with overlap, for a fit
+
 enum class Fitter : std::uint8_t { ridge, gaussian_process, boosted_trees };
 
 struct FitOptions {

@@ -5,7 +5,7 @@
 #include "simulator/core/error.h"
 #include "simulator/core/suggest.h"
 #include "simulator/run/run.h"
-#include "validation/parallel.h"
+#include "simulator/core/parallel.h"
 #include "validation/step_rows.h"
 
 #include <algorithm>

@@ -5,7 +5,7 @@
 #include "comm_models/calibration_file.h"
 #include "comm_models/nccl_model.h"
 #include "validation/collective_rows.h"
-#include "validation/parallel.h"
+#include "simulator/core/parallel.h"
 
 #include <algorithm>
 #include <cmath>

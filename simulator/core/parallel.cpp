@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "validation/parallel.h"
+#include "simulator/core/parallel.h"
 
 #include <algorithm>
 #include <atomic>
