@@ -6,7 +6,7 @@
 
 #include <algorithm>
 #include <bit>
-#include <fmt/format.h>
+#include <utility>
 
 namespace echosim::engine {
 namespace {
@@ -24,12 +24,12 @@ void reserve(RankTimeline& t, std::size_t rows) {
 } // namespace
 
 Engine::Engine(const EngineInput& input)
-    : in_(input), fixed_(input.slowdown.identity() && !input.contention) {
+    : in_(input), slows_(!input.slowdown.identity()), fixed_(!slows_ && !input.contention) {
     const std::size_t count = input.placement.ranks.size();
     ranks_.resize(count);
     communicators_.resize(input.placement.communicators.size());
     channels_.resize(input.placement.channels.size());
-    running_.resize(fixed_ ? 0 : count);
+    memos_.resize(input.graphs.size());
     for (std::size_t i = 0; in_.contention && i < count * kGpuLinks; ++i)
         links_.add_resource(1.0);
     timeline_.summaries.resize(count);
@@ -41,6 +41,7 @@ Engine::Engine(const EngineInput& input)
         const RankGraph& graph = *r.graph->graph;
         ECHOSIM_CHECK(std::has_single_bit(graph.launch_queue), "the ring is indexed by mask");
         r.queue = graph.launch_queue;
+        r.one_queue = graph.one_queue;
         r.ring.resize(r.queue);
         r.host.resize(graph.threads);
         r.tail.resize(graph.streams.size());
@@ -59,35 +60,28 @@ Engine::Engine(const EngineInput& input)
 Timeline Engine::run() {
     for (std::uint32_t rank = 0; rank < ranks_.size(); ++rank)
         runnable_.push_back(rank);
+    for (catch_up(); !heap_.empty(); catch_up()) {
+        now_ = heap_.next().time;
+        const std::uint32_t id = heap_.pop();
+        if (id < ranks_.size())
+            run_ahead(id);
+        else
+            group_event(id - static_cast<std::uint32_t>(ranks_.size()));
+    }
+    summarise();
+    return std::move(timeline_);
+}
+
+// All that is known without another event.
+void Engine::catch_up() {
     for (;;) {
         settle();
-        if (!runnable_.empty()) {
-            const std::uint32_t rank = runnable_.back();
-            runnable_.pop_back();
-            advance(rank);
-        } else if (!heap_.empty()) {
-            next_event();
-        } else if (ready_.empty()) {
-            break;
-        }
+        if (runnable_.empty())
+            return;
+        const std::uint32_t rank = runnable_.back();
+        runnable_.pop_back();
+        advance(rank);
     }
-    for (std::uint32_t rank = 0; rank < ranks_.size(); ++rank) {
-        const RankState& r = ranks_[rank];
-        TimeNs end = std::ranges::max(r.host);
-        for (const std::uint64_t last : r.tail)
-            if (last != 0) {
-                const Flight& f = r.ring[(last - 1) & (r.queue - 1)];
-                if (f.state != Flight::State::done)
-                    report_deadlock();
-                end = std::max(end, f.time);
-            }
-        if (r.instance < r.graph->graph->program.size())
-            report_deadlock();
-        timeline_.summaries[rank].end = end;
-        timeline_.end = std::max(timeline_.end, end);
-        timeline_.ops += timeline_.summaries[rank].ops;
-    }
-    return std::move(timeline_);
 }
 
 void Engine::advance(std::uint32_t rank) {
@@ -198,10 +192,45 @@ bool Engine::launch(std::uint32_t rank, const Op& op, const OpCost& cost) {
     tail = r.local[r.op] = number + 1;
     if (op.record_port != kNoPort)
         r.ports[op.record_port] = number + 1;
+    if (r.one_queue && op.kind != OpKind::memory && !op.in_graph)
+        enter_queue(r, f);
     ++r.launched;
     if (f.open == 0)
         ready(who);
     return true;
+}
+
+// One hardware queue: not before the op that entered it before could start.
+void Engine::enter_queue(RankState& r, Flight& f) {
+    f.queue = Flight::kQueued;
+    const std::uint64_t last = std::exchange(r.queued, r.launched + 1);
+    if (last == 0 || r.launched - (last - 1) >= r.queue)
+        return;
+    Flight& before = r.ring[(last - 1) & (r.queue - 1)];
+    if (before.state == Flight::State::waits_for_ops) {
+        before.queue |= Flight::kHoldsNext;
+        ++f.open;
+    } else if (before.arrived > f.time) {
+        f.time = before.arrived;
+        f.binding = before.binding;
+    }
+}
+
+// It can start: so can the next one in the queue, as far as the queue goes.
+void Engine::leave_queue(FlightRef ref) {
+    RankState& r = ranks_[ref.rank];
+    const Flight& f = r.ring[ref.place];
+    std::uint32_t place = ref.place;
+    do
+        place = (place + 1) & static_cast<std::uint32_t>(r.queue - 1);
+    while ((r.ring[place].queue & Flight::kQueued) == 0);
+    Flight& next = r.ring[place];
+    if (f.arrived > next.time) {
+        next.time = f.arrived;
+        next.binding = f.binding;
+    }
+    if (--next.open == 0)
+        ready_.push_back({ref.rank, place});
 }
 
 void Engine::depend(RankState& r, Flight& f, FlightRef who, std::uint64_t launch, TimeNs lag) {
@@ -242,16 +271,17 @@ void Engine::ready(FlightRef ref) {
     Flight& f = flight(ref);
     const Op& op = op_of(ref.rank, f);
     f.arrived = f.time;
-    if (op.kind == OpKind::collective)
-        return arrive_collective(ref,
-                                 std::get<CollectiveWork>(ranks_[ref.rank].graph->graph->works[op.work]));
-    if (op.kind == OpKind::p2p)
-        return arrive_transfer(ref, std::get<TransferWork>(ranks_[ref.rank].graph->graph->works[op.work]));
-    const TimeNs alone = cost_of(ref.rank, f).alone_ns;
-    if (fixed_ || alone == 0)
-        done(ref, f.time, f.time + alone);
-    else
-        begin({&ref, 1}, f.time, alone, false);
+    if (op.kind == OpKind::collective || op.kind == OpKind::p2p) {
+        ready_to_communicate(ref, op);
+    } else {
+        const TimeNs alone = cost_of(ref.rank, f).alone_ns;
+        if (!slows_ || alone == 0)
+            done(ref, f.time, f.time + alone);
+        else
+            plan(ref);
+    }
+    if ((f.queue & Flight::kHoldsNext) != 0)
+        leave_queue(ref);
 }
 
 void Engine::done(FlightRef ref, TimeNs start, TimeNs end) {
@@ -287,15 +317,6 @@ void Engine::done(FlightRef ref, TimeNs start, TimeNs end) {
     f.waiters = kNone;
 }
 
-void Engine::change_memory(std::uint32_t rank, const Op& op) {
-    RankState& r = ranks_[rank];
-    r.activations += r.graph->graph->memory_changes[op.memory].bytes;
-    RankSummary& summary = timeline_.summaries[rank];
-    summary.peak_activations = std::max(summary.peak_activations, r.activations);
-    if (rank < in_.record.size() && in_.record[rank])
-        timeline_.memory[rank].push_back({r.host[op.thread], r.activations});
-}
-
 std::uint32_t Engine::add_row(std::uint32_t rank, const RankState& r) {
     RankTimeline& t = timeline_.ranks[rank];
     const auto row = static_cast<std::uint32_t>(t.size());
@@ -316,48 +337,6 @@ void Engine::write_row(std::uint32_t rank, const Flight& f, TimeNs end) {
     t.waited[f.row] = f.started - f.arrived;
     t.alone[f.row] = cost_of(rank, f).alone_ns;
     t.binding[f.row] = f.started > f.arrived ? kBoundByPeer : f.binding;
-}
-
-void Engine::add_host_row(std::uint32_t rank, TimeNs start, TimeNs waited_until, TimeNs end,
-                          std::uint32_t binding) {
-    if (rank >= in_.record.size() || !in_.record[rank])
-        return;
-    const RankState& r = ranks_[rank];
-    const std::uint32_t row = add_row(rank, r);
-    RankTimeline& t = timeline_.ranks[rank];
-    t.start[row] = start;
-    t.duration[row] = end - start;
-    t.waited[row] = waited_until - start;
-    t.alone[row] = end - waited_until;
-    t.binding[row] = binding;
-}
-
-const Op& Engine::op_of(std::uint32_t rank, const Flight& f) const {
-    const RankGraph& graph = *ranks_[rank].graph->graph;
-    return graph.blocks[graph.program[f.instance].block.value].ops[f.op];
-}
-
-const OpCost& Engine::cost_of(std::uint32_t rank, const Flight& f) const {
-    const AnnotatedGraph& graph = *ranks_[rank].graph;
-    return graph.costs[graph.graph->program[f.instance].block.value][f.op];
-}
-
-std::string Engine::describe(std::uint32_t rank, const Flight& f) const {
-    const RankGraph& graph = *ranks_[rank].graph->graph;
-    const Instance& at = graph.program[f.instance];
-    return fmt::format("rank {} (stage {}): \"{}\" of \"{}\", micro-batch {}, chunk {}",
-                       in_.placement.ranks[rank].rank, graph.stage, graph.names[op_of(rank, f).name],
-                       graph.blocks[at.block.value].name, at.microbatch, at.chunk);
-}
-
-void Engine::report_deadlock() const {
-    std::string text = "the step cannot finish; these ops wait for ranks that never come:";
-    int listed = 0;
-    for (std::uint32_t rank = 0; rank < ranks_.size() && listed < 20; ++rank)
-        for (const Flight& f : ranks_[rank].ring)
-            if (f.state == Flight::State::waits_for_peers && ++listed <= 20)
-                text += "\n  " + describe(rank, f);
-    throw DeadlockError(text);
 }
 
 } // namespace echosim::engine

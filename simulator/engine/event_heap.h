@@ -2,32 +2,43 @@
 #pragma once
 #include "simulator/core/units.h"
 
+#include <compare>
 #include <cstdint>
-#include <utility>
+#include <limits>
 #include <vector>
 
 namespace echosim {
 
-// Index-based 4-ary min-heap over (time, insertion order): the next of the ops whose end can still move. Ids
-// are small integers that the caller reuses; after the first pushes nothing is allocated. push, update, pop:
-// O(log n).
+// When an event happens. Of events at one time the smaller tie goes first.
+struct EventTime {
+    TimeNs time = 0;
+    std::uint64_t tie = 0;
+    auto operator<=>(const EventTime&) const = default;
+};
+inline constexpr EventTime kNever{std::numeric_limits<TimeNs>::max(), 0};
+
+// Index-based 4-ary min-heap over (EventTime, id): the next of the events whose time can still move. Ids are
+// small integers that the caller reuses; after the first pushes nothing is allocated. set, pop: O(log n).
 class EventHeap {
   public:
     bool empty() const { return heap_.empty(); }
     bool contains(std::uint32_t id) const { return id < place_.size() && place_[id] != kAbsent; }
-    TimeNs next_time() const { return heap_.front().time; }
+    EventTime next() const { return heap_.empty() ? kNever : heap_.front().at; }
 
-    void push(std::uint32_t id, TimeNs time) {
+    // Adds the event, or moves it to another time.
+    void set(std::uint32_t id, EventTime at) {
         if (id >= place_.size())
             place_.resize(id + 1U, kAbsent);
-        heap_.push_back({time, order_++, id});
-        place_[id] = static_cast<std::uint32_t>(heap_.size() - 1);
-        up(place_[id]);
-    }
-    void update(std::uint32_t id, TimeNs time) {
-        const std::uint32_t at = place_[id];
-        const TimeNs old = std::exchange(heap_[at].time, time);
-        time < old ? up(at) : down(at);
+        if (place_[id] == kAbsent) {
+            heap_.push_back({at, id});
+            place_[id] = static_cast<std::uint32_t>(heap_.size() - 1);
+            up(place_[id]);
+            return;
+        }
+        Entry& entry = heap_[place_[id]];
+        const bool earlier = at < entry.at;
+        entry.at = at;
+        earlier ? up(place_[id]) : down(place_[id]);
     }
     std::uint32_t pop() {
         const std::uint32_t id = heap_.front().id;
@@ -45,12 +56,9 @@ class EventHeap {
   private:
     static constexpr std::uint32_t kAbsent = 0xFFFFFFFF;
     struct Entry {
-        TimeNs time;
-        std::uint64_t order;
+        EventTime at;
         std::uint32_t id;
-        bool before(const Entry& other) const {
-            return time != other.time ? time < other.time : order < other.order;
-        }
+        auto operator<=>(const Entry&) const = default;
     };
     void place(std::uint32_t at, const Entry& entry) {
         heap_[at] = entry;
@@ -60,7 +68,7 @@ class EventHeap {
         const Entry entry = heap_[at];
         while (at > 0) {
             const std::uint32_t parent = (at - 1) / 4;
-            if (!entry.before(heap_[parent]))
+            if (!(entry < heap_[parent]))
                 break;
             place(at, heap_[parent]);
             at = parent;
@@ -74,7 +82,7 @@ class EventHeap {
             std::uint32_t best = at, first = 4 * at + 1;
             const Entry* least = &entry;
             for (std::uint32_t child = first; child < first + 4 && child < size; ++child)
-                if (heap_[child].before(*least)) {
+                if (heap_[child] < *least) {
                     best = child;
                     least = &heap_[child];
                 }
@@ -88,7 +96,6 @@ class EventHeap {
 
     std::vector<Entry> heap_;
     std::vector<std::uint32_t> place_;
-    std::uint64_t order_ = 0;
 };
 
 } // namespace echosim

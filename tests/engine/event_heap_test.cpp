@@ -29,13 +29,13 @@ TEST(EventHeap, AgreesWithAReferenceHeap) {
         const auto id = static_cast<std::uint32_t>(random() % 200);
         const auto time = static_cast<TimeNs>(random() % 500); // many equal times
         if (!heap.contains(id)) {
-            heap.push(id, time);
+            heap.set(id, {time, order});
             handles[id] = reference.push({time, order++, id});
         } else if (random() % 2 == 0) {
-            heap.update(id, time);
+            heap.set(id, {time, (*handles[id]).order});
             reference.update(handles[id], {time, (*handles[id]).order, id});
         } else {
-            ASSERT_EQ(heap.next_time(), reference.top().time);
+            ASSERT_EQ(heap.next().time, reference.top().time);
             ASSERT_EQ(heap.pop(), reference.top().id);
             reference.pop();
             ++pops;
@@ -50,16 +50,18 @@ TEST(EventHeap, AgreesWithAReferenceHeap) {
     EXPECT_TRUE(heap.empty());
 }
 
-TEST(EventHeap, EqualTimesKeepTheirOrder) {
+TEST(EventHeap, EqualTimesGoByTheirTie) {
     EventHeap heap;
+    std::uint64_t tie = 0;
     for (const std::uint32_t id : {7U, 3U, 9U, 1U, 5U})
-        heap.push(id, 10);
-    heap.push(2, 9);
-    heap.update(9, 11);
+        heap.set(id, {10, tie++});
+    heap.set(2, {9, tie++});
+    heap.set(9, {11, 0});
     std::vector<std::uint32_t> order;
     while (!heap.empty())
         order.push_back(heap.pop());
     EXPECT_EQ(order, (std::vector<std::uint32_t>{2, 7, 3, 1, 5, 9}));
+    EXPECT_EQ(heap.next(), kNever);
 }
 
 } // namespace
