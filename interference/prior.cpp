@@ -19,7 +19,8 @@ constexpr double kCommLoss = 0.5;      // per share of the bandwidth above that
 constexpr double kMostComm = 2;        // factor of communication
 constexpr double kMost = 6;            // factor of a kernel
 constexpr double kNormWgrad = 2;       // excess of gradients of norm weights
-constexpr double kClock = 1.02;        // at the power cap
+constexpr double kClockLoss = 0.02;    // at the power cap
+constexpr double kFullPower = 0.1;     // HBM share of communication that draws all of its power
 constexpr double kTensorBound = 0.5;   // of the tensor cores' peak
 constexpr double kFewRatio = 0.55;     // occupancy ratio of kernels with few blocks
 constexpr double kUnknownWaves = 9.5;  // of a grid that is not known, for the wait
@@ -172,7 +173,7 @@ double PriorSlowdown::factor(const KernelFootprint& kernel, const CommLoad& load
     if (kernel.kernel_class == KernelClass::norm_wgrad)
         s *= 1 + kNormWgrad * std::min(1.0, load.ctas) / std::max(1.0, waves_of(kernel, limits_.sms));
     if (tensor_bound(kernel))
-        s *= kClock;
+        s *= 1 + kClockLoss * std::min(1.0, load.hbm_share / kFullPower);
     return std::clamp(s, 1.0, kMost);
 }
 

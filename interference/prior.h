@@ -30,8 +30,9 @@
 //   S_few   = 1 + 2 min(1, c) / max(1, x) for gradients of norm weights (KernelClass::norm_wgrad), else 1:
 //             few blocks that each walk through memory wait for its latency. Batch-norm backward beside an
 //             all-reduce: 2-4 times (NCCL issue 338).
-//   S_clock = 1.02 for a kernel bound by its tensor cores beside any communication (power cap).
-// Every part is 1 without communication and falls with neither c nor h.
+//   S_clock = 1 + .02 min(1, h / .1) for a kernel bound by its tensor cores, else 1: at the power cap clocks
+//             fall by what communication draws.
+// Every part is 1 without communication, and more CTAs or more traffic lower none.
 //
 // Communication: S = 1 + .5 max(0, u + h - max(.9, h_own)), at most 2, u and h summed over all that runs.
 //
@@ -46,7 +47,7 @@
 // Examples (tests/interference/prior_test.cpp):
 //   GEMM of 132 blocks, 24 CTAs, H100 (132 SMs): x 1, x' 1.22: S_sm = .8 x 2 + .2 x 1.22 = 1.84
 //   GEMM of 3072 blocks, 24 CTAs, A100 (108 SMs): 36.57 / 28.44 waves: S_sm = 36.91 / 28.89 = 1.28
-//   bf16 GEMM, 132 SMs, 4 CTAs, h = .036: 132 / 128 = 1.03
+//   bf16 GEMM of many waves, H100, 4 CTAs, h = .036: 132 / 128 x (1 + .02 x .36) = 1.04
 //   all-reduce with h = .3 beside a kernel with u = .8: 1 + .5 (1.1 - .9) = 1.1
 //   24 CTAs start .3 ms into a kernel of 1 ms and 2.5 waves of large blocks: free at 2/3 ms, wait .367 ms
 namespace echosim {
