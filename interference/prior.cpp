@@ -11,6 +11,7 @@ namespace echosim {
 namespace {
 
 constexpr double kKiB = 1024;
+constexpr double kFewRegisters = 32;   // a thread, where nothing is known
 constexpr double kCtaThreads = 544;    // that share an SM where they fit
 constexpr double kMildLoss = 0.15;     // per share of the HBM bandwidth, below saturation
 constexpr double kSaturated = 0.92;    // of the HBM bandwidth: the most that kernels reach
@@ -42,9 +43,9 @@ bool fits_beside(const KernelFootprint& kernel, const CommFootprint& comm, const
         return kernel.blocks <= 0 && waves_of(kernel, limits.sms) > 0;
     const double blocks = resident(kernel, limits.sms);
     const double threads = blocks * kernel.threads_per_block;
+    const double registers = kernel.registers_per_thread > 0 ? kernel.registers_per_thread : kFewRegisters;
     return threads + comm.threads_per_cta <= limits.threads_per_sm &&
-           threads * kernel.registers_per_thread +
-                   static_cast<double>(comm.threads_per_cta) * comm.registers_per_thread <=
+           threads * registers + static_cast<double>(comm.threads_per_cta) * comm.registers_per_thread <=
                limits.registers_per_sm &&
            blocks * kernel.shared_bytes + comm.shared_bytes <= limits.shared_bytes_per_sm;
 }
