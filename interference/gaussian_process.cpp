@@ -21,7 +21,10 @@ constexpr std::size_t kMostColumns = 64;
 constexpr double kFreedom = 1; // nu
 constexpr double kLeastWeight = 1e-9;
 constexpr double kLength = 0.3; // expected, in sd of the column
-constexpr double kAmplitude = 0.5;
+constexpr double kBroad = 1;    // of the first curve, against which outliers show
+constexpr int kFirstRounds = 4;
+constexpr double kAmplitude = 1;
+constexpr double kAmplitudeSd = 0.1; // of its logarithm
 constexpr double kNoise = 0.05;
 constexpr double kLeastNoise = 1e-6;
 constexpr int kRounds = 10; // of the alternation
@@ -191,6 +194,7 @@ GpExpected expected_scales(std::size_t columns) {
     expected.scales.length.assign(columns, kLength);
     expected.scales.amplitude = kAmplitude;
     expected.scales.noise = kNoise;
+    expected.amplitude_sd = kAmplitudeSd;
     return expected;
 }
 
@@ -218,6 +222,10 @@ GpScales learned_scales(Robust& robust) {
     const GpExpected expected = expected_scales(robust.rows.columns);
     GpScales scales = expected.scales;
     scales.noise = 2 * kNoise;
+    GpScales broad = scales;
+    broad.length.assign(expected.scales.length.size(), kBroad);
+    for (int round = 0; round < kFirstRounds; ++round)
+        reweigh(robust, broad);
     for (int round = 0; round < kRounds; ++round) {
         if (round == 0 || round == 2 || round == 5)
             scales = climbed(robust, expected, scales, 15);

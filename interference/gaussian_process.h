@@ -19,8 +19,11 @@
 //   lambda_i = (nu + 1) / (nu + w_i E(y_i - g_i)^2 / s^2)
 //
 // so that a row 10 s away from the curve counts 2 / 101 of one on it. Lengths, a and s maximise marginal
-// likelihood times a weak prior (lengths about 0.3 sd) for given lambda, and the two steps alternate
-// (expectation maximisation; Jylanki, Vanhatalo, Vehtari 2011 compare it with other ways).
+// likelihood times a prior of their logarithms for given lambda, and the two steps alternate (expectation
+// maximisation; Jylanki, Vanhatalo, Vehtari 2011 compare it with other ways). The prior is weak for lengths
+// (about 0.3 sd of the column) and s (about 0.05); a is held near 1, because what nobody has measured can be
+// three times as slow, however calm the data are. The first lambda are against a curve of
+// length 1: with the short lengths that outliers call for they would pass for signal.
 //
 // Far from the data the mean goes to 0, the prior, and the sd to a. left_out() is in closed form,
 // r_i = alpha_i / (Sigma^-1)_ii, with scales and lambda of the whole data (Rasmussen and Williams, equation

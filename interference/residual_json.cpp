@@ -11,12 +11,16 @@ using Json = nlohmann::ordered_json;
 
 constexpr int kLongestShown = 40;
 
+std::string count_of(const NumberList& list) {
+    return list.least == list.most ? fmt::format("{}", list.least)
+                                   : fmt::format("{} to {}", list.least, list.most);
+}
+
 // Appends the numbers of `array`; false: a problem was reported.
 bool append(ObjectReader& reader, const NumberList& list, const std::string& key, const Json& array,
             std::vector<double>& to) {
     if (!array.is_array() || array.size() < list.least || array.size() > list.most) {
-        const std::string count = list.least == list.most ? fmt::format("{}", list.least)
-                                                          : fmt::format("{} to {}", list.least, list.most);
+        const std::string count = count_of(list);
         const std::string found = array.is_array() ? fmt::format("a list of {}", array.size())
                                                    : fmt::format("{:.{}}", array.dump(), kLongestShown);
         reader.fail(key, fmt::format("expected a list of {} numbers, found {}", count, found));
@@ -50,8 +54,7 @@ std::vector<double> read_rows(ObjectReader& reader, const NumberList& rows, std:
     if (array == nullptr)
         return {};
     if (array->size() < rows.least || array->size() > rows.most) {
-        reader.fail(rows.key,
-                    fmt::format("expected {} to {} rows, found {}", rows.least, rows.most, array->size()));
+        reader.fail(rows.key, fmt::format("expected {} rows, found {}", count_of(rows), array->size()));
         return {};
     }
     NumberList row = rows;

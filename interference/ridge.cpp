@@ -20,16 +20,20 @@ using Eigen::Index;
 
 constexpr std::size_t kMostRows = 1'000'000;
 constexpr std::size_t kMostColumns = 64;
-constexpr double kLeastWeight = 1e-9; // of the largest
+constexpr double kLeastWeight = 1e-9;  // of the largest
+constexpr double kLeastSquare = 1e-12; // s^2
+constexpr double kFreedom = 1;         // nu
+constexpr int kRounds = 20;
 
 struct RidgeFit {
     std::vector<double> centre, spread; // of the columns
     std::vector<double> beta;
     double intercept = 0;
     double lambda = 0;
-    double mean_variance = 0;       // s^2 / sum w
+    double mean_variance = 0;       // s^2 / sum p
     std::vector<double> covariance; // s^2 A^-1, row-major
     std::vector<double> weight;     // of the rows of the data
+    std::vector<double> precision;  // p
     std::vector<double> left_out;
 };
 
@@ -68,6 +72,7 @@ class Ridge final : public ResidualModel {
                 {"mean_variance", fit_.mean_variance},
                 {"covariance", rows_json(fit_.covariance, d, d)},
                 {"weight", fit_.weight},
+                {"precision", fit_.precision},
                 {"left_out", fit_.left_out}};
     }
 
@@ -75,17 +80,17 @@ class Ridge final : public ResidualModel {
     RidgeFit fit_;
 };
 
-// The data with standardised columns.
-struct Standard {
+// The data with columns in units of their spread.
+struct Scaled {
     Matrix z; // a column a row of the data
     Vector y, weight;
     Vector centre, spread;
 };
 
-Standard standardised(const FitData& data) {
+Scaled scaled(const FitData& data) {
     const auto n = static_cast<Index>(data.rows());
     const auto d = static_cast<Index>(data.columns);
-    Standard s;
+    Scaled s;
     s.y = Eigen::Map<const Vector>(data.y.data(), n);
     s.weight = Eigen::Map<const Vector>(data.weight.data(), n);
     const double most = s.weight.maxCoeff();
@@ -106,31 +111,47 @@ Standard standardised(const FitData& data) {
 
 struct Solution {
     Vector beta;
+    Vector centre; // of z
     double intercept = 0;
     Matrix inverse; // A^-1
     Vector left_out;
-    double loss = std::numeric_limits<double>::infinity(); // sum w r^2 / sum w
+    double loss = std::numeric_limits<double>::infinity(); // sum p r^2
     double lambda = 0;
 };
 
-Solution solve(const Standard& s, double lambda) {
+Solution solve(const Scaled& s, const Vector& p, double lambda) {
     Solution result;
     result.lambda = lambda;
-    const double sum = s.weight.sum();
-    const Matrix weighted = s.z * s.weight.asDiagonal();
-    const Matrix a = weighted * s.z.transpose() + lambda * Matrix::Identity(s.z.rows(), s.z.rows());
-    const Eigen::LDLT<Matrix> factor(a);
-    result.intercept = s.weight.dot(s.y) / sum;
+    const double sum = p.sum();
+    result.centre = s.z * p / sum;
+    result.intercept = p.dot(s.y) / sum;
+    const Matrix z = s.z.colwise() - result.centre;
+    const Matrix weighted = z * p.asDiagonal();
+    const Matrix identity = Matrix::Identity(z.rows(), z.rows());
+    const Eigen::LDLT<Matrix> factor(weighted * z.transpose() + lambda * identity);
     result.beta = factor.solve(weighted * s.y);
-    result.inverse = factor.solve(Matrix::Identity(s.z.rows(), s.z.rows()));
-    const Matrix solved = factor.solve(s.z);
+    result.inverse = factor.solve(identity);
     const Vector leverage =
-        s.weight.array() * (s.z.cwiseProduct(solved).colwise().sum().transpose().array() + 1 / sum);
-    const Vector residual =
-        s.y - s.z.transpose() * result.beta - Vector::Constant(s.y.size(), result.intercept);
+        p.array() * (z.cwiseProduct(result.inverse * z).colwise().sum().transpose().array() + 1 / sum);
+    const Vector residual = s.y.array() - (z.transpose() * result.beta).array() - result.intercept;
     result.left_out = residual.array() / (1 - leverage.array()).max(1e-12);
-    result.loss = s.weight.dot(result.left_out.cwiseAbs2()) / sum;
+    result.loss = p.dot(result.left_out.cwiseAbs2());
     return result;
+}
+
+Solution best_of_grid(const Scaled& s, const Vector& p) {
+    Solution best;
+    for (double exponent = 2; exponent >= -4; exponent -= 0.25)
+        if (Solution next = solve(s, p, p.sum() * std::pow(10.0, exponent)); next.loss < best.loss)
+            best = std::move(next);
+    return best;
+}
+
+// w lambda of each row for these residuals.
+Vector precision_of(const Scaled& s, const Solution& solution) {
+    const double square = std::max(solution.loss / static_cast<double>(s.y.size()), kLeastSquare);
+    const Vector off = s.weight.cwiseProduct(solution.left_out.cwiseAbs2()) / square;
+    return s.weight.array() * (kFreedom + 1) / (kFreedom + off.array());
 }
 
 std::vector<double> numbers(const Vector& vector) {
@@ -141,21 +162,25 @@ std::vector<double> numbers(const Vector& vector) {
 
 std::unique_ptr<ResidualModel> fit_ridge(const FitData& data) {
     ECHOSIM_CHECK(data.rows() >= 2 && data.columns <= kMostColumns, "two rows and at most 64 columns");
-    const Standard s = standardised(data);
-    Solution best;
-    for (double exponent = 2; exponent >= -4; exponent -= 0.25)
-        if (Solution next = solve(s, s.weight.sum() * std::pow(10.0, exponent)); next.loss < best.loss)
-            best = std::move(next);
+    const Scaled s = scaled(data);
+    Vector p = s.weight;
+    Solution best = best_of_grid(s, p);
+    for (int round = 0; round < kRounds; ++round) {
+        p = precision_of(s, best);
+        best = best_of_grid(s, p);
+    }
+    const double square = best.loss / static_cast<double>(s.y.size());
     RidgeFit fit;
-    fit.centre = numbers(s.centre);
+    fit.centre = numbers(s.centre + s.spread.cwiseProduct(best.centre));
     fit.spread = numbers(s.spread);
     fit.beta = numbers(best.beta);
     fit.intercept = best.intercept;
     fit.lambda = best.lambda;
-    fit.mean_variance = best.loss / s.weight.sum();
-    const Matrix covariance = best.loss * best.inverse;
+    fit.mean_variance = square / p.sum();
+    const Matrix covariance = square * best.inverse;
     fit.covariance.assign(covariance.data(), covariance.data() + covariance.size());
     fit.weight = numbers(s.weight);
+    fit.precision = numbers(p);
     fit.left_out = numbers(best.left_out);
     return std::make_unique<Ridge>(std::move(fit));
 }
@@ -179,6 +204,7 @@ std::unique_ptr<ResidualModel> ridge_from_json(const Json& json, const std::stri
     fit.left_out = read_numbers(reader, {.key = "left_out", .least = 2, .most = kMostRows});
     const std::size_t n = fit.left_out.size();
     fit.weight = read_numbers(reader, {.key = "weight", .least = n, .most = n, .min = 0});
+    fit.precision = read_numbers(reader, {.key = "precision", .least = n, .most = n, .min = 0});
     reader.finish();
     if (!problems.empty())
         throw InputError(std::move(problems));
