@@ -14,7 +14,7 @@
 // all-reduces of 2 MB buckets; all rows):
 //                s0    k_lo  k_hi  t      rows  measured / S, 95 % quantile
 //   full_grid    .045  .5    .5    .5      87   1.6
-//   memory       .045  .5    .5    .6     197   1.9
+//   memory       .045  .5    .5    .6     197   1.7
 //   few_blocks   .065  .5    .5    2.9     96   17
 //   norm_wgrad   .045  .4    .75   0       24   2.3
 // s0: 90 % quantile of |ln(time / time)| of the 215 rows without overlap; few_blocks, kernels of 4 us: 5 %
