@@ -71,6 +71,15 @@ inline std::vector<StreamInfo> hand_streams() {
     return streams;
 }
 
+// Not the identity, as far as the engine can tell.
+class RateOne final : public SlowdownModel {
+  public:
+    bool identity() const override { return false; }
+    void rates(std::span<const Running>, std::span<double> rate) const override {
+        std::fill(rate.begin(), rate.end(), 1.0);
+    }
+};
+
 // Ranks whose TP groups are single ranks; all other communicators span all ranks.
 class HandStep {
   public:

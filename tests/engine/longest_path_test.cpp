@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <optional>
 #include <random>
+#include <utility>
 
 // One rank: the timeline is the longest path through the graph of its launches, starts and ends. The test
 // writes the rules of CUDA's order down a second time, as edges, and lets Boost.Graph find the path.
@@ -14,15 +15,17 @@ namespace {
 
 using test::HandCosts;
 using test::HandStep;
+using test::RateOne;
 
 // What a random program is made of; a block is a list of these.
 struct RandomOp {
-    enum class Kind { kernel, collective, host, wait };
+    enum class Kind { kernel, collective, copy, host, wait };
     Kind kind = Kind::kernel;
     Stream stream = Stream::compute;
     TimeNs time = 0;
     std::vector<Dep> deps;
     std::optional<std::uint32_t> port;
+    bool in_graph = false; // of CUDA
 };
 
 constexpr std::uint32_t kPorts = 4;
@@ -30,7 +33,8 @@ constexpr std::uint32_t kPorts = 4;
 RandomOp random_op(std::mt19937& random, std::uint32_t place) {
     RandomOp op;
     const auto dice = random() % 10;
-    op.kind = dice < 5   ? RandomOp::Kind::kernel
+    op.kind = dice < 4   ? RandomOp::Kind::kernel
+              : dice < 5 ? RandomOp::Kind::copy
               : dice < 8 ? RandomOp::Kind::collective
               : dice < 9 ? RandomOp::Kind::wait
                          : RandomOp::Kind::host;
@@ -51,6 +55,7 @@ RandomOp random_op(std::mt19937& random, std::uint32_t place) {
     }
     if (op.kind == RandomOp::Kind::wait)
         op.time = 0;
+    op.in_graph = op.kind == RandomOp::Kind::kernel && random() % 4 == 0;
     if (op.kind != RandomOp::Kind::host && random() % 3 == 0)
         op.port = static_cast<std::uint32_t>(random() % kPorts);
     return op;
@@ -82,6 +87,7 @@ BlockId emit(HandStep& step, const std::vector<RandomOp>& ops) {
             case RandomOp::Kind::wait:
                 return b.wait("w", deps);
             case RandomOp::Kind::kernel:
+            case RandomOp::Kind::copy:
                 break;
             }
             return b.memory("k", KernelClass::elementwise, static_cast<double>(op.time), deps);
@@ -89,14 +95,21 @@ BlockId emit(HandStep& step, const std::vector<RandomOp>& ops) {
         if (op.port)
             b.record(index, *op.port);
     }
-    return b.finish();
+    const BlockId block = b.finish();
+    for (std::size_t i = 0; i < ops.size(); ++i) {
+        Op& op = step.graph(0).blocks[block.value].ops[i];
+        op.in_graph = ops[i].in_graph;
+        if (ops[i].kind == RandomOp::Kind::copy)
+            op.kind = OpKind::memory;
+    }
+    return block;
 }
 
 // The explicit graph: vertex 0 is time zero, every op adds its launch (the host is free) and, on a device,
 // its start and its end.
 class Explicit {
   public:
-    explicit Explicit(const HandCosts& costs) : costs_(costs) {}
+    Explicit(const HandCosts& costs, bool one_queue) : costs_(costs), one_queue_(one_queue) {}
 
     void add_instance(const std::vector<RandomOp>& ops) {
         std::vector<std::size_t> local;
@@ -145,6 +158,8 @@ class Explicit {
         for (const Dep& dep : op.deps)
             if (const auto from = source(dep, local))
                 edge(*from, start, costs_.event_wait);
+        if (one_queue_ && op.kind != RandomOp::Kind::copy && !op.in_graph)
+            edge(std::exchange(queued_, start), start, 0);
         edge(start, end, op.time);
         host_ = launch;
         tails_[stream] = end;
@@ -167,18 +182,19 @@ class Explicit {
     }
 
     HandCosts costs_;
-    std::size_t vertices_ = 1, host_ = 0;
+    bool one_queue_;
+    std::size_t vertices_ = 1, host_ = 0, queued_ = 0;
     std::vector<std::tuple<std::size_t, std::size_t, TimeNs>> edges_;
     std::map<std::uint32_t, std::size_t> tails_, ports_;
     std::vector<std::size_t> device_;
     std::vector<std::pair<std::size_t, std::size_t>> ops_;
 };
 
-void compare(unsigned seed, int instances, HandCosts costs) {
+void compare(unsigned seed, int instances, HandCosts costs, bool one_queue = false) {
     SCOPED_TRACE(seed);
     std::mt19937 random(seed);
     HandStep step(1, costs);
-    Explicit expected(costs);
+    Explicit expected(costs, one_queue);
     std::vector<std::vector<RandomOp>> blocks(1 + random() % 5);
     std::vector<BlockId> ids;
     for (auto& ops : blocks) {
@@ -188,20 +204,26 @@ void compare(unsigned seed, int instances, HandCosts costs) {
         ids.push_back(emit(step, ops));
     }
     step.graph(0).ports = kPorts;
+    step.graph(0).one_queue = one_queue;
     for (int i = 0; i < instances; ++i) {
         const auto block = random() % blocks.size();
         step.use(0, ids[block]);
         expected.add_instance(blocks[block]);
     }
-    const RankTimeline rank = step.run().ranks[0];
     std::vector<std::pair<TimeNs, TimeNs>> times = expected.solve();
     // host ops that take no time leave no row
     std::erase_if(times, [](const auto& t) { return t.first == t.second; });
-    std::vector<std::pair<TimeNs, TimeNs>> found;
-    for (std::size_t i = 0; i < rank.size(); ++i)
-        if (rank.duration[i] > 0)
-            found.emplace_back(rank.start[i], rank.start[i] + rank.duration[i]);
-    ASSERT_EQ(found, times);
+    const NoSlowdown none;
+    const RateOne one;
+    for (const SlowdownModel* model :
+         {static_cast<const SlowdownModel*>(&none), static_cast<const SlowdownModel*>(&one)}) { // both modes
+        const RankTimeline rank = step.run(*model).ranks[0];
+        std::vector<std::pair<TimeNs, TimeNs>> found;
+        for (std::size_t i = 0; i < rank.size(); ++i)
+            if (rank.duration[i] > 0)
+                found.emplace_back(rank.start[i], rank.start[i] + rank.duration[i]);
+        ASSERT_EQ(found, times);
+    }
 }
 
 TEST(LongestPath, RandomGraphsOfOneRank) {
@@ -212,6 +234,15 @@ TEST(LongestPath, RandomGraphsOfOneRank) {
 TEST(LongestPath, FastHostRunsIntoTheLaunchQueue) {
     for (unsigned seed = 1; seed <= 20; ++seed)
         compare(seed, 600, {.launch = 100, .gap = 1000, .event_wait = 2000, .latency = 3000});
+}
+
+TEST(LongestPath, OneHardwareQueue) {
+    for (unsigned seed = 1; seed <= 200; ++seed)
+        compare(seed, 20, {.launch = 6000, .gap = 1000, .event_wait = 2000, .latency = 3000}, true);
+    for (unsigned seed = 1; seed <= 100; ++seed)
+        compare(seed, 20, {}, true);
+    for (unsigned seed = 1; seed <= 10; ++seed) // around the ring of launches
+        compare(seed, 600, {.launch = 100, .gap = 1000, .event_wait = 2000, .latency = 3000}, true);
 }
 
 TEST(LongestPath, WithoutAnyOverheads) {

@@ -8,15 +8,7 @@ namespace echosim {
 namespace {
 
 using test::HandStep;
-
-// Not the identity, as far as the engine can tell.
-class RateOne final : public SlowdownModel {
-  public:
-    bool identity() const override { return false; }
-    void rates(std::span<const Running>, std::span<double> rate) const override {
-        std::fill(rate.begin(), rate.end(), 1.0);
-    }
-};
+using test::RateOne;
 
 // Communication runs at a share of its speed while a kernel runs.
 class SlowCommunication final : public SlowdownModel {
