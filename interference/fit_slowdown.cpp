@@ -35,6 +35,10 @@ void add_sample(const InterferenceSample& sample, Table& table) {
     table.weight.push_back(overlap * overlap);
 }
 
+bool is_of_communication(Feature feature) {
+    return feature >= Feature::comm_ctas && feature <= Feature::comm_priority;
+}
+
 // A column says something when more than one row in a hundred, and at least five, differ from its most
 // frequent value.
 bool varies(const std::vector<FeatureVector>& x, std::size_t column) {
@@ -47,11 +51,19 @@ bool varies(const std::vector<FeatureVector>& x, std::size_t column) {
     return x.size() - most >= std::max<std::size_t>(5, x.size() / 100);
 }
 
+// Where the communication is the same in all samples, the prior's factor is left out too: it would tell the
+// model of another communication that the kernel is unlike the data, and the factor would fall back to the
+// prior's, below that of less communication.
 std::vector<Feature> varying(const std::vector<FeatureVector>& x) {
     std::vector<Feature> columns;
-    for (std::size_t i = 0; i < kFeatures; ++i)
-        if (varies(x, i))
-            columns.push_back(static_cast<Feature>(i));
+    bool communication = false;
+    for (std::size_t i = 0; i < kFeatures; ++i) {
+        const auto feature = static_cast<Feature>(i);
+        if (!varies(x, i) || (feature == Feature::log_prior && !communication))
+            continue;
+        columns.push_back(feature);
+        communication = communication || is_of_communication(feature);
+    }
     return columns;
 }
 

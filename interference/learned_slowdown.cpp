@@ -6,13 +6,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fmt/format.h>
+#include <numeric>
 #include <utility>
 
 namespace echosim {
 namespace {
 
-constexpr double kMostSd = 0.4; // of the mean, above which the residual knows nothing
+constexpr double kMostSd = 0.4;          // of the mean, above which the residual knows nothing
+constexpr double kFewestRelevant = 0.25; // samples
 
 std::vector<double> row_of(const std::vector<Feature>& columns, const FeatureVector& x) {
     std::vector<double> row;
@@ -22,20 +23,13 @@ std::vector<double> row_of(const std::vector<Feature>& columns, const FeatureVec
     return row;
 }
 
-// What runs beside op i; ops are in the order of their start.
-CommLoad load_beside(std::span<const Running> on_one_gpu, std::size_t i) {
-    std::vector<CommFootprint> communication;
-    bool kernel_first = true;
-    for (std::size_t j = 0; j < on_one_gpu.size(); ++j) {
-        if (on_one_gpu[j].comm == nullptr)
-            continue;
-        CommFootprint comm = *on_one_gpu[j].comm;
-        if (on_one_gpu[j].waiting)
-            comm.hbm_share = comm.nvlink_share = comm.nic_share = 0; // holds its SMs, moves nothing
-        communication.push_back(comm);
-        kernel_first = kernel_first && i < j;
-    }
-    return load_of(*on_one_gpu[i].kernel, communication, kernel_first);
+// How many samples speak of x.
+double relevant_samples(const ResidualModel& model, std::span<const double> x) {
+    if (model.left_out().empty())
+        return 1; // no samples came with the model
+    std::vector<double> relevance(model.left_out().size());
+    model.relevance(x, relevance);
+    return std::accumulate(relevance.begin(), relevance.end(), 0.0);
 }
 
 } // namespace
@@ -57,7 +51,7 @@ SlowdownEstimate LearnedSlowdown::estimate(const KernelFootprint& kernel, const 
     const std::vector<double> x =
         row_of(file_->columns, features_of(kernel, load, prior_.limits().sms, prior.factor));
     const ResidualPrediction residual = file_->residual->predict(x);
-    if (residual.sd > kMostSd)
+    if (residual.sd > kMostSd || relevant_samples(*file_->residual, x) < kFewestRelevant)
         return prior;
     SlowdownEstimate estimate = with_residual(prior, residual, x, *file_->residual);
     // communication does not make kernels faster: what is below 1 is noise
@@ -71,7 +65,7 @@ void LearnedSlowdown::rates(std::span<const Running> on_one_gpu, std::span<doubl
     prior_.rates(on_one_gpu, rate); // of communication; of kernels replaced below
     for (std::size_t i = 0; i < on_one_gpu.size(); ++i)
         if (const KernelFootprint* kernel = on_one_gpu[i].kernel)
-            if (const CommLoad load = load_beside(on_one_gpu, i); load.any())
+            if (const CommLoad load = prior_.load_beside(on_one_gpu, i); load.any())
                 rate[i] = 1 / estimate(*kernel, load, {}).factor;
 }
 

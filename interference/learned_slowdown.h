@@ -11,7 +11,7 @@
 
 // Prior times residual. With features x (features.h) and r(x) the residual model's mean, the factor is
 // S = S_prior exp(r(x)); where the residual knows nothing the prior stands:
-//   - the sd of r(x) is above 0.4, or
+//   - the sd of r(x) is above 0.4, or less than a quarter of a sample is relevant to x, or
 //   - the kernel's family is known by name and is not among the data's, or
 //   - it is not known by name (a simulated graph) and its class is not among the data's.
 //
@@ -20,6 +20,10 @@
 // overlapped for a fifth of its time says about s has five times the noise. The 0.3 is for kernels that ran
 // faster, which noise makes. Example: 100 us alone, 130 us with half of it overlapped: s = 0.6, 1 + s = 1.6;
 // with S_prior = 1.2, y = ln(1.6 / 1.2) = 0.288, weight 0.25.
+//
+// Of the features those are used that vary in the data. Where all samples have the same communication, r does
+// not depend on it: S follows other communication as the prior does, and rises with CTAs and HBM traffic.
+// A factor below 1 is taken as 1.
 //
 // The band comes from the left-out residuals of the data, weighted by how much each sample says about the
 // kernel (spread.h); the factor is the point of that spread with the least relative error.

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "interference/make_slowdown.h"
 
+#include "interference/learned_slowdown.h"
+#include "interference/prior.h"
 #include "simulator/core/error.h"
+#include "simulator/core/files.h"
 #include "simulator/core/suggest.h"
 
 #include <charconv>
@@ -51,7 +54,7 @@ InterferenceChoice read_interference(const std::string& text, const std::string&
              : "for example --set interference=prior");
 }
 
-std::unique_ptr<SlowdownModel> make_slowdown(const std::string& text, const Gpu&) {
+std::unique_ptr<SlowdownModel> make_slowdown(const std::string& text, const Gpu& gpu) {
     const InterferenceChoice choice = read_interference(text.empty() ? "off" : text, "interference");
     switch (choice.kind) {
     case InterferenceChoice::Kind::off:
@@ -59,8 +62,13 @@ std::unique_ptr<SlowdownModel> make_slowdown(const std::string& text, const Gpu&
     case InterferenceChoice::Kind::constant:
         return std::make_unique<ConstantSlowdown>(choice.factor);
     case InterferenceChoice::Kind::prior:
-    case InterferenceChoice::Kind::file:
-        throw InputError("interference", fmt::format("\"{}\" is not available", text));
+        return std::make_unique<PriorSlowdown>(limits_of(gpu));
+    case InterferenceChoice::Kind::file: {
+        auto model =
+            LearnedSlowdown::from_json_text(read_text_file(choice.path), choice.path, limits_of(gpu));
+        check_gpu(model->facts(), gpu, choice.path);
+        return model;
+    }
     }
     return std::make_unique<NoSlowdown>();
 }

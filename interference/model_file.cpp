@@ -62,6 +62,13 @@ Json figures_json(const std::vector<ModelFigures>& figures) {
     return json;
 }
 
+std::vector<std::string> names_of(const std::vector<Feature>& columns) {
+    std::vector<std::string> names;
+    for (const Feature feature : columns)
+        names.emplace_back(to_string(feature));
+    return names;
+}
+
 // Reads one object of a list of objects; its problems and its unknown keys are reported.
 template <class Read>
 void each_object(ObjectReader& reader, const Json* list, const char* key, const std::string& where,
@@ -203,14 +210,16 @@ class Reader {
     }
 
     void read_residual(const Json& json) {
-        const std::string name = json.value("name", std::string());
+        const auto found = json.find("name");
+        const std::string name = found != json.end() && found->is_string() ? found->get<std::string>() : "";
         const std::size_t columns = file_.columns.size();
         if (name == "gaussian_process")
             file_.residual = gaussian_process_from_json(json, where_, columns);
         else if (name == "ridge")
             file_.residual = ridge_from_json(json, where_, columns);
         else if (name == "boosted_trees")
-            file_.residual = boosted_trees_from_json(json, {.where = where_, .columns = columns});
+            file_.residual =
+                boosted_trees_from_json(json, {.where = where_, .columns = names_of(file_.columns)});
         else
             throw InputError(
                 fmt::format("{}: residual.name", where_),
@@ -247,12 +256,9 @@ ModelFile from_xgboost(const Json& json, const std::string& where) {
 } // namespace
 
 std::string model_file_text(const ModelFile& file) {
-    Json columns = Json::array();
-    for (const Feature feature : file.columns)
-        columns.push_back(to_string(feature));
     const Json json = {{"schema", kSchema},
                        {"written_by", file.facts.written_by},
-                       {"features", {{"hash", hash_text()}, {"columns", columns}}},
+                       {"features", {{"hash", hash_text()}, {"columns", names_of(file.columns)}}},
                        {"gpus", gpus_json(file.facts.gpus)},
                        {"nccl", file.facts.nccl_versions},
                        {"data", data_json(file.facts)},
