@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "interference/prior.h"
 #include "tests/graph/built_step.h"
 
 #include <benchmark/benchmark.h>
@@ -76,6 +77,9 @@ void BM_Engine_gpt3_time_ordered(benchmark::State& state) {
 void BM_Engine_gpt3_slowdown(benchmark::State& state) {
     run_engine(state, gpt3_folded(), ConstantSlowdown(1.2));
 }
+void BM_Engine_gpt3_prior(benchmark::State& state) {
+    run_engine(state, gpt3_folded(), PriorSlowdown(limits_of(find_cluster("dgx-h100").gpu)));
+}
 void BM_Engine_gpt3_contention(benchmark::State& state) {
     run_engine(state, gpt3_folded(), NoSlowdown{}, {.contention = true});
 }
@@ -92,6 +96,7 @@ BENCHMARK(BM_Engine_gpt3_propagation)->Unit(benchmark::kMillisecond);
 BENCHMARK(BM_Engine_gpt3_propagation_recorded)->Unit(benchmark::kMillisecond);
 BENCHMARK(BM_Engine_gpt3_time_ordered)->Unit(benchmark::kMillisecond);
 BENCHMARK(BM_Engine_gpt3_slowdown)->Unit(benchmark::kMillisecond);
+BENCHMARK(BM_Engine_gpt3_prior)->Unit(benchmark::kMillisecond);
 BENCHMARK(BM_Engine_gpt3_contention)->Unit(benchmark::kMillisecond);
 BENCHMARK(BM_Engine_small_unfolded_propagation)->Unit(benchmark::kMillisecond);
 BENCHMARK(BM_Engine_small_unfolded_slowdown)->Unit(benchmark::kMillisecond);
