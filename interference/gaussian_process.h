@@ -23,7 +23,7 @@
 // maximisation; Jylanki, Vanhatalo, Vehtari 2011 compare it with other ways). The prior is weak for lengths
 // (about 0.3 sd of the column) and s (about 0.05); a is held near 1, because what nobody has measured can be
 // three times as slow, however calm the data are. The first lambda are against a curve of
-// length 1: with the short lengths that outliers call for they would pass for signal.
+// length 0.5: with the short lengths that outliers call for they would pass for signal.
 //
 // Far from the data the mean goes to 0, the prior, and the sd to a. left_out() is in closed form,
 // r_i = alpha_i / (Sigma^-1)_ii, with scales and lambda of the whole data (Rasmussen and Williams, equation
