@@ -73,47 +73,62 @@ std::vector<std::vector<std::size_t>> parts_of(const std::vector<InterferenceSam
     return parts;
 }
 
-bool predictor_has_band(const SlowdownEstimate& estimate) {
-    return estimate.high > estimate.low;
-}
-
-struct Constant final : SlowdownEstimator {
-    explicit Constant(double factor) : value(factor) {}
-    SlowdownEstimate estimate(const KernelFootprint&, const CommLoad&, std::string_view) const override {
-        return {value, value, value, value, EstimateSource::prior};
-    }
-    double value;
+// What predicts one part of the samples. Neither: the prior.
+struct Fitted {
+    std::optional<double> constant;
+    std::unique_ptr<LearnedSlowdown> learned;
+    bool too_few = false;
 };
 
-// nullptr: too few samples to fit, the prior of each sample's own GPU stands.
-std::unique_ptr<SlowdownEstimator> fitted(const std::vector<InterferenceSample>& samples,
-                                          const std::vector<bool>& left_out, const Predictor& predictor) {
+Fitted fitted(const std::vector<InterferenceSample>& samples, const std::vector<bool>& left_out,
+              const Predictor& predictor) {
+    Fitted result;
     if (predictor.kind == Predictor::Kind::constant)
-        return std::make_unique<Constant>(predictor.constant);
-    if (predictor.kind == Predictor::Kind::prior)
-        return nullptr;
+        result.constant = predictor.constant;
+    if (predictor.kind != Predictor::Kind::learned)
+        return result;
     std::vector<InterferenceSample> training;
     for (std::size_t i = 0; i < samples.size(); ++i)
         if (!left_out[i] && samples[i].overlap > 0)
             training.push_back(samples[i]);
-    return training.size() < kFewestSamples ? nullptr : fit_slowdown(training, predictor.fit);
+    result.too_few = training.size() < kFewestSamples;
+    if (!result.too_few)
+        result.learned = fit_slowdown(training, predictor.fit);
+    return result;
 }
 
-CrossPrediction predict(const InterferenceSample& sample, std::size_t index,
-                        const SlowdownEstimator* estimator) {
+GpuLimits limits_of(const InterferenceSample& sample) {
     GpuLimits limits;
     limits.sms = sample.sms;
-    const SlowdownEstimate e =
-        estimator != nullptr ? estimator->estimate(sample.kernel, sample.load, sample.family)
-                             : PriorSlowdown(limits).estimate(sample.kernel, sample.load, sample.family);
+    return limits;
+}
+
+SlowdownEstimate estimate(const InterferenceSample& sample, const SlowdownEstimator& by) {
+    return by.estimate(sample.kernel, sample.load, sample.family);
+}
+
+CrossPrediction of_whole(const InterferenceSample& sample, std::size_t index, const SlowdownEstimate& e) {
     const double factor = of_whole_kernel(e.factor, sample.overlap);
-    const double noise = predictor_has_band(e) ? std::exp(kNoise) : 1; // the part alone varies as well
     return {.sample = index,
             .factor = factor,
-            .low = std::min(of_whole_kernel(e.low, sample.overlap), factor / noise),
-            .high = std::max(of_whole_kernel(e.high, sample.overlap), factor * noise),
+            .low = std::min(of_whole_kernel(e.low, sample.overlap), factor * std::exp(-kNoise)),
+            .high = std::max(of_whole_kernel(e.high, sample.overlap), factor * std::exp(kNoise)),
             .expected = of_whole_kernel(e.expected, sample.overlap),
             .source = e.source};
+}
+
+CrossPrediction predict(const InterferenceSample& sample, std::size_t index, const Fitted& by) {
+    CrossPrediction prediction;
+    if (by.constant) {
+        const double factor = of_whole_kernel(*by.constant, sample.overlap);
+        prediction = {.sample = index, .factor = factor, .low = factor, .high = factor, .expected = factor};
+    } else if (by.learned) {
+        prediction = of_whole(sample, index, estimate(sample, by.learned->on_gpu(limits_of(sample))));
+    } else {
+        prediction = of_whole(sample, index, estimate(sample, PriorSlowdown(limits_of(sample))));
+    }
+    prediction.too_few = by.too_few;
+    return prediction;
 }
 
 double percentile(std::vector<double> values, double share) {
@@ -143,9 +158,9 @@ std::vector<CrossPrediction> cross_predict(const std::vector<InterferenceSample>
             for (const std::size_t row : parts[part])
                 left_out[row] = true;
         try {
-            const auto estimator = fitted(samples, left_out, predictor);
+            const Fitted by = fitted(samples, left_out, predictor);
             for (const std::size_t row : parts[part])
-                predictions[row] = predict(samples[row], row, estimator.get());
+                predictions[row] = predict(samples[row], row, by);
         } catch (const InputError& error) {
             errors[part] = std::make_unique<InputError>(error);
         }
@@ -157,6 +172,19 @@ std::vector<CrossPrediction> cross_predict(const std::vector<InterferenceSample>
     for (const std::size_t row : rows)
         ordered.push_back(predictions[row]);
     return ordered;
+}
+
+std::vector<CrossPrediction> predict_with(const std::vector<InterferenceSample>& samples,
+                                          const LearnedSlowdown& model) {
+    std::vector<CrossPrediction> predictions;
+    for (const std::size_t row : overlapped(samples))
+        predictions.push_back(
+            of_whole(samples[row], row, estimate(samples[row], model.on_gpu(limits_of(samples[row])))));
+    return predictions;
+}
+
+std::size_t groups_of_fold(const std::vector<InterferenceSample>& samples, Fold fold) {
+    return parts_of(samples, overlapped(samples), fold).size();
 }
 
 CrossFigures figures_of(const std::vector<InterferenceSample>& samples,
@@ -174,6 +202,7 @@ CrossFigures figures_of(const std::vector<InterferenceSample>& samples,
         logs += std::abs(std::log(p.factor / measured));
         near += errors.back() <= 10 ? 1 : 0;
         inside += measured >= p.low && measured <= p.high ? 1 : 0;
+        figures.has_band = figures.has_band || p.high > p.low;
         total += sample.time_overlapped;
         predicted += p.factor * sample.time_alone;
         expected += p.expected * sample.time_alone;
