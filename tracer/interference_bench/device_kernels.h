@@ -36,7 +36,7 @@ struct StandInArguments {
 constexpr int kStandInThreads = 544;
 constexpr int kChunkVectors = 4;                                             // of 16 bytes, a thread
 constexpr std::int64_t kChunkBytes = 16LL * kChunkVectors * kStandInThreads; // read, and as many written
-constexpr std::int64_t kStandInSharedBytes = 82 * 1024;
+constexpr std::int64_t kStandInSharedBytes = 82LL * 1024;
 
 // Gates hold the streams until everything is queued. The first opens when the host writes `ticket`; the
 // second `delay_ns` after the first. `begin`: where the time of opening goes; null: nowhere. After
