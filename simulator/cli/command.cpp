@@ -34,7 +34,15 @@ constexpr std::string_view kCollectiveDescription =
 constexpr std::string_view kCalibrateDescription =
     "Reads the output of nccl-tests as people paste it, or tables of the schema of nccl_tests.json, and fits "
     "the constants of the collective model to them. Prints the mean error before and after for each range "
-    "of sizes and writes a calibration file for --calibration.";
+    "of sizes and writes a calibration file for --calibration.\n"
+    "\n"
+    "`calibrate interference` reads how long kernels take alone and beside communication: CSV of "
+    "interference_bench or of Echo-slowdown, and recorded traces (Kineto, Nsight Systems SQLite, .etr; files "
+    "or folders), in which it finds the same kernel (name, grid, block) with and without NCCL beside it. It "
+    "fits what the built-in equations (the prior) miss, tests it on kernel families, communication configurations "
+    "and GPUs that it has not seen, lists the samples that it cannot explain, and writes a model for --set "
+    "interference=FILE. If the model does not beat the prior on families that it has not seen, nothing is "
+    "written and the exit code is 4.";
 
 constexpr std::string_view kImportDescription =
     "Reads what profilers and other simulators write and says what is in it: files, ranks, streams, kernels, "
@@ -105,7 +113,8 @@ std::vector<Command> make_commands() {
          .takes_rest = true,
          .run = run_show},
         {.name = "validate",
-         .arguments = "steps|collectives|replay|all [--data FILE|FOLDER] [--cross] [--max-error P%]",
+         .arguments = "steps|collectives|interference|replay|all [--data FILE|FOLDER] [--cross] [--max-error "
+                      "P%]",
          .summary = "compare predictions with measurements",
          .description =
              "Simulates every row of the measurements, prints measured and predicted times with the "
@@ -114,10 +123,16 @@ std::vector<Command> make_commands() {
              "`validate collectives --cross` fits the constants again for each row without the tables of its "
              "own kind (the same GPU, collective and number of GPUs; the same hardware and network).\n"
              "\n"
+             "`validate interference` compares how much longer kernels take beside communication: a CSV file "
+             "of interference_bench or of Echo-slowdown, predicted by --set interference=prior (default), "
+             "off, constant:F or a model file. With --cross it compares all ways of predicting on kernel "
+             "families, random fifths, communication configurations and GPUs that they were not fitted "
+             "to.\n"
+             "\n"
              "`validate replay` takes recorded durations, lets the engine start the work, and compares "
              "with the recorded starts: of a folder of pipeline timelines (config.json, pp_rank_N.json) or "
-             "of a recorded trace. `validate all` takes a folder: its tables, and the pipeline timelines "
-             "below it.\n"
+             "of a recorded trace. `validate all` takes a folder: its tables, and the interference "
+             "samples and pipeline timelines below it.\n"
              "\n"
              "With --max-error the exit code is 4 when the mean absolute error is larger.",
          .examples = {{"echosim validate steps --data runs.json", "errors by GPU and layout"},
@@ -125,8 +140,10 @@ std::vector<Command> make_commands() {
                       {"echosim validate steps --data runs.json --max-error 10%", "as a gate in CI"},
                       {"echosim validate collectives --data nccl_tests.json --cross",
                        "collectives, each predicted from other machines' tables"},
+                      {"echosim validate interference --data samples.csv --cross --plot factors.svg",
+                       "slowdown of kernels beside communication, all ways of predicting"},
                       {"echosim validate replay profile/", "a recorded step, run again by the engine"}},
-         .words = {"steps", "collectives", "replay", "all"},
+         .words = {"steps", "collectives", "interference", "replay", "all"},
          .completes = Completes::file,
          .most_arguments = 100000,
          .run = run_validate},
@@ -151,16 +168,21 @@ std::vector<Command> make_commands() {
                    "gather", "scatter", "send_recv"},
          .run = run_collective},
         {.name = "calibrate",
-         .arguments = "collectives FILE... --cluster NAME|FILE -o CALIBRATION.json",
-         .summary = "fit the model's constants to your own measurements",
+         .arguments = "collectives FILE... --cluster NAME|FILE -o CALIBRATION.json | interference DATA... -o "
+                      "MODEL.json",
+         .summary = "fit the models to your own measurements",
          .description = kCalibrateDescription,
          .examples =
              {{"echosim calibrate collectives all_reduce.log all_gather.log --cluster mine.json -o "
                "calibration.json",
                "from logs of nccl-tests"},
               {"echosim collective all_reduce --cluster mine.json --gpus 64 --calibration calibration.json",
-               "with the fitted constants"}},
-         .words = {"collectives"},
+               "with the fitted constants"},
+              {"echosim calibrate interference samples.csv traces/ -o slowdown.json",
+               "interference_bench's samples and a folder of Kineto traces"},
+              {"echosim simulate pretrain.sh --cluster mine.json --set interference=slowdown.json",
+               "with the fitted slowdown"}},
+         .words = {"collectives", "interference"},
          .completes = Completes::file,
          .most_arguments = 1000,
          .run = run_calibrate},

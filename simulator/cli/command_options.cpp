@@ -24,6 +24,21 @@ std::vector<CommandOption> make_options() {
          .help = "Number of GPUs of the job; default: the world size of the launch script, or one node for "
                  "a collective.",
          .commands = {"simulate", "show", "collective", "calibrate"}},
+        {.name = "--gpu",
+         .value = "NAME",
+         .help = "GPU of `echosim show gpus` that the measurements are of, where a file does not say "
+                 "(interference).",
+         .commands = {"calibrate"}},
+        {.name = "--fitter",
+         .value = "HOW",
+         .help = "What is fitted to interference: gaussian_process (default), ridge (few samples), "
+                 "boosted_trees (needs libxgboost).",
+         .choices = {"gaussian_process", "ridge", "boosted_trees"},
+         .commands = {"calibrate"}},
+        {.name = "--known-families",
+         .help = "Write a model of interference for the kernel families of the data, the prior elsewhere, if "
+                 "it beats the prior on them.",
+         .commands = {"calibrate"}},
         {.name = "--bytes",
          .value = "SIZES",
          .help =
@@ -139,6 +154,11 @@ std::vector<CommandOption> make_options() {
          .help = "Write a chart of the bus bandwidth over the size.",
          .completes = Completes::file,
          .commands = {"collective"}},
+        {.name = "--plot",
+         .value = "FILE.svg",
+         .help = "Write a chart of measured over predicted factors (validate interference).",
+         .completes = Completes::file,
+         .commands = {"validate"}},
         {.name = "--csv", .help = "Print the table as comma-separated values.", .commands = {"collective"}},
         {.name = "--set",
          .value = "KEY=VALUE",
@@ -165,11 +185,14 @@ std::vector<CommandOption> make_options() {
          .commands = {"simulate"}},
         {.name = "--data",
          .value = "FILE",
-         .help = "Measured steps or collectives, a JSON file; replay: a file or folder; all: a folder.",
+         .help = "Measured steps or collectives, a JSON file; interference: a CSV file; replay: a file or "
+                 "folder; all: a folder.",
          .completes = Completes::file,
          .commands = {"validate"}},
         {.name = "--cross",
-         .help = "Predict each row with constants that were fitted without it (validate collectives).",
+         .help = "Predict each row with constants that were fitted without it (validate collectives); "
+                 "compare all "
+                 "ways of predicting on kernels that they were not fitted to (validate interference).",
          .commands = {"validate"}},
         {.name = "--max-error",
          .value = "P%",

@@ -3,6 +3,7 @@
 #include "comm_models/log_samples.h"
 #include "comm_models/nccl_model.h"
 #include "simulator/cli/command.h"
+#include "simulator/cli/commands/calibrate_interference.h"
 #include "simulator/cli/console.h"
 #include "simulator/cli/job_input.h"
 #include "simulator/cli/output.h"
@@ -41,18 +42,27 @@ struct FittedProfile {
 void check_arguments(const Invocation& invocation) {
     const std::string where = "echosim calibrate";
     if (invocation.arguments.empty())
-        throw InputError(where, "what to calibrate is missing", "write: calibrate collectives FILE...");
+        throw InputError(where, "what to calibrate is missing",
+                         "write: calibrate collectives FILE..., or calibrate interference FILE...");
     const std::string& kind = invocation.arguments[0];
-    if (kind == "kernels" || kind == "interference")
-        throw InputError(where, fmt::format("\"{}\" is not available in this version", kind),
-                         "available: collectives");
+    const std::string available = "available: collectives, interference";
+    if (kind == "kernels")
+        throw InputError(where, fmt::format("\"{}\" is not available in this version", kind), available);
     if (kind != "collectives")
-        throw InputError(where,
-                         fmt::format("unknown kind \"{}\"{}", kind, did_you_mean({"collectives"}, kind)),
-                         "available: collectives");
+        throw InputError(
+            where,
+            fmt::format("unknown kind \"{}\"{}", kind, did_you_mean({"collectives", "interference"}, kind)),
+            available);
     if (invocation.arguments.size() < 2)
         throw InputError(where, "no measurements are given",
                          "name files with the output of nccl-tests, or of the schema of nccl_tests.json");
+}
+
+void refuse_interference_options(const Invocation& invocation) {
+    for (const char* option : {"--gpu", "--fitter", "--known-families"})
+        if (invocation.has(option))
+            throw InputError(option, "does not concern collectives",
+                             "echosim calibrate interference takes it");
 }
 
 nccl::LogSettings log_settings(const Invocation& invocation) {
@@ -298,6 +308,9 @@ std::string source_of(const Invocation& invocation) {
 } // namespace
 
 int run_calibrate(const Invocation& invocation, Console& console) {
+    if (!invocation.arguments.empty() && invocation.arguments[0] == "interference")
+        return run_calibrate_interference(invocation, console);
+    refuse_interference_options(invocation);
     check_arguments(invocation);
     check_output(invocation);
     const auto start = nccl::load_constants(invocation.value("--calibration").value_or(""));
