@@ -7,10 +7,8 @@ namespace {
 constexpr std::string_view kSetHelp =
     "Override one resolved value: cluster.PATH (cluster.node.nics.bandwidth=200Gbps), gpu.KEY "
     "(gpu.hbm_bandwidth=1.5x), job.KEY (job.batch.micro=2), "
-    "interference=off|constant:F|prior|FILE, contention=off|on. "
-    "`echosim show` "
-    "lists the "
-    "keys. May be given several times.";
+    "interference=off|constant:F|prior|FILE, contention=off|on. `echosim show` lists the keys. May be given "
+    "several times.";
 
 std::vector<CommandOption> make_options() {
     return {
