@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "interference/boosted_trees.h"
 
+#include "interference/residual_json.h"
 #include "interference/xgboost_model.h"
 #include "simulator/core/error.h"
 #include "simulator/core/json.h"
+#include "simulator/core/suggest.h"
 
 #include <algorithm>
 #include <array>
@@ -21,6 +23,8 @@ using Json = nlohmann::ordered_json;
 
 constexpr int kRounds = 200;
 constexpr std::size_t kFolds = 10;
+constexpr std::size_t kMostRows = 10'000'000; // in a file
+constexpr std::size_t kMostColumns = 64;
 constexpr double kMargin = 0.05; // of a column's range, beyond which the trees know nothing
 
 struct Range {
@@ -138,10 +142,13 @@ class BoostedTrees final : public ResidualModel {
     }
     std::string name() const override { return "boosted_trees"; }
     Json to_json() const override {
-        Json ranges = Json::array();
+        std::vector<double> ends;
         for (const Range& range : ranges_)
-            ranges.push_back({range.low, range.high});
-        return {{"name", name()}, {"left_out", left_out_}, {"ranges", ranges}, {"model", model_}};
+            ends.insert(ends.end(), {range.low, range.high});
+        return {{"name", name()},
+                {"left_out", left_out_},
+                {"ranges", rows_json(ends, ranges_.size(), 2)},
+                {"model", model_}};
     }
 
   private:
@@ -209,34 +216,25 @@ std::unique_ptr<ResidualModel> boosted_trees_from_json(const Json& json, const T
     ObjectReader reader(json, source.where, "residual", problems);
     std::string name;
     reader.read({.key = "name", .required = true}, name);
-    const Json* left_out = reader.array({.key = "left_out", .required = true});
-    const Json* pairs = reader.array({.key = "ranges", .required = true});
+    const std::vector<double> residuals = read_numbers(reader, {.key = "left_out", .most = kMostRows});
+    const std::vector<double> ends =
+        read_rows(reader, {.key = "ranges", .least = 1, .most = kMostColumns}, 2);
     const Json* model = reader.object({.key = "model", .required = true});
     reader.finish();
-    std::vector<double> residuals;
     std::vector<Range> ranges;
-    for (std::size_t i = 0; left_out != nullptr && i < left_out->size(); ++i)
-        if ((*left_out)[i].is_number())
-            residuals.push_back((*left_out)[i].get<double>());
-        else
-            reader.fail(fmt::format("left_out[{}]", i), "expected a number");
-    for (std::size_t i = 0; pairs != nullptr && i < pairs->size(); ++i)
-        if (const Json& pair = (*pairs)[i];
-            pair.is_array() && pair.size() == 2 && pair[0].is_number() && pair[1].is_number())
-            ranges.push_back({pair[0].get<double>(), pair[1].get<double>()});
-        else
-            reader.fail(fmt::format("ranges[{}]", i), "expected a list of two numbers");
+    for (std::size_t i = 0; i + 1 < ends.size(); i += 2)
+        ranges.push_back({ends[i], ends[i + 1]});
     if (problems.empty()) {
-        const std::size_t names = xgboost_feature_names(*model, source.where).size();
-        if (ranges.size() != names || (source.columns != 0 && source.columns != names))
-            reader.fail("ranges", fmt::format("{} for a model of {} columns{}", ranges.size(), names,
-                                              source.columns == 0 || source.columns == names
-                                                  ? ""
-                                                  : fmt::format(" where {} are named", source.columns)));
+        const std::vector<std::string> names = xgboost_feature_names(*model, source.where);
+        if (ranges.size() != names.size())
+            reader.fail("ranges", fmt::format("{} for a model of {} columns", ranges.size(), names.size()));
+        if (!source.columns.empty() && source.columns != names)
+            reader.fail("model", fmt::format("its feature_names are {}; features.columns are {}", join(names),
+                                             join(source.columns)));
     }
     if (!problems.empty())
         throw InputError(std::move(problems));
-    return loaded(*model, std::move(ranges), std::move(residuals), source);
+    return loaded(*model, std::move(ranges), residuals, source);
 }
 
 std::unique_ptr<ResidualModel> boosted_trees_from_xgboost(const Json& model, const TreeSource& source) {

@@ -27,11 +27,11 @@ struct TreeColumns {
 std::unique_ptr<ResidualModel> fit_boosted_trees(const FitData& data, const TreeColumns& columns,
                                                  const std::string& library = kXgboostLibrary);
 
-// Where a model was read, for error messages; the columns that it must take, 0 = any; the library that
+// Where a model was read, for error messages; the columns that it must take, none = any; the library that
 // evaluates it.
 struct TreeSource {
     std::string where;
-    std::size_t columns = 0;
+    std::vector<std::string> columns = {};
     std::string library = kXgboostLibrary;
 };
 
