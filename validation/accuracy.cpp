@@ -3,9 +3,9 @@
 
 #include "simulator/catalogue/gpu.h"
 #include "simulator/core/error.h"
+#include "simulator/core/parallel.h"
 #include "simulator/core/suggest.h"
 #include "simulator/run/run.h"
-#include "simulator/core/parallel.h"
 #include "validation/step_rows.h"
 
 #include <algorithm>

@@ -35,7 +35,7 @@ struct ValidationSummary {
 };
 
 struct ValidationReport {
-    std::string kind; // "steps" or "replay", in seconds, or "collectives", in microseconds
+    std::string kind; // "steps" or "replay", in seconds, "collectives", in microseconds, or "interference"
     std::vector<ValidationRow> rows;
 };
 

@@ -19,6 +19,9 @@ constexpr const char* kTables = "table";
 bool is_steps(const ValidationReport& report) {
     return report.kind == "steps";
 }
+bool is_interference(const ValidationReport& report) {
+    return report.kind == "interference";
+}
 bool is_replay(const ValidationReport& report) {
     return report.kind == "replay";
 }
@@ -74,8 +77,8 @@ std::string summary_table(const ValidationReport& report, const ValidationSummar
     text += summary_line("all", all);
     std::vector<std::string> constant; // groups that would repeat the line of all rows
     for (const std::string& group : groups_of_report(report)) {
-        if (group == kTables)
-            continue; // the worst of them follow
+        if (group == kTables || (is_interference(report) && group == "family"))
+            continue; // listed below
         const std::vector<std::string> values = values_of(report, group);
         if (values.size() == 1 && group != "apart")
             constant.push_back(fmt::format("{} {}", group, values.front()));
@@ -148,6 +151,8 @@ std::vector<std::string> groups_of_report(const ValidationReport& report) {
         return {"confidence", "gpu", "source", "software", "tp", "pp", "recompute", "precision", "gpus"};
     if (is_replay(report))
         return {"constants", "apart"};
+    if (is_interference(report))
+        return {"class", "kernel class", "overlap", "communication", "gpu", "family"};
     return {"scope", "apart", "link",           "gpu",    "collective", "gpus",
             "nodes", "size",  "dgx-class size", "choice", kTables};
 }
@@ -155,7 +160,7 @@ std::vector<std::string> groups_of_report(const ValidationReport& report) {
 Json report_to_json(const ValidationReport& report) {
     Json json = {{"schema", "echosim.validate/1"}, {"kind", report.kind}};
     if (!is_steps(report))
-        json["unit"] = is_replay(report) ? "s" : "us";
+        json["unit"] = is_replay(report) ? "s" : is_interference(report) ? "time / time alone" : "us";
     json["rows"] = Json::array();
     for (const ValidationRow& row : report.rows) {
         json["rows"].push_back({{"id", row.id},
@@ -188,7 +193,8 @@ std::string report_text(const ValidationReport& report) {
     text += apart > 0 ? fmt::format("; {} more are reported apart.\n", apart) : ".\n";
     if (all.rows + apart > 0) {
         text += "Error = (predicted - measured) / measured; a positive bias is too slow.\n\n";
-        text += summary_table(report, all) + worst_tables(report) + worst_rows(report);
+        text += summary_table(report, all) + worst_tables(report);
+        text += is_interference(report) ? "" : worst_rows(report); // with more words below
     }
     std::map<std::string, int> reasons, notes;
     for (const ValidationRow& row : report.rows) {

@@ -6,6 +6,7 @@
 #include "simulator/cli/job_input.h"
 #include "simulator/cli/output.h"
 #include "simulator/core/error.h"
+#include "simulator/core/files.h"
 #include "simulator/core/suggest.h"
 #include "validation/collective_rows.h"
 
@@ -17,16 +18,17 @@
 namespace echosim {
 namespace {
 
-constexpr const char* kAvailable = "available: steps, collectives, replay, all";
+constexpr const char* kAvailable = "available: steps, collectives, interference, replay, all";
 
 std::string checked_kind(const Invocation& invocation) {
     const std::string where = "echosim validate";
     if (invocation.arguments.empty())
-        throw InputError(where, "what to validate is missing", "write: steps, collectives, replay or all");
+        throw InputError(where, "what to validate is missing",
+                         "write: steps, collectives, interference, replay or all");
     const std::string& kind = invocation.arguments[0];
-    if (kind == "interference" || kind == "memory")
+    if (kind == "memory")
         throw InputError(where, fmt::format("\"{}\" is not available in this version", kind), kAvailable);
-    const std::vector<std::string> kinds = {"steps", "collectives", "replay", "all"};
+    const std::vector<std::string> kinds = {"steps", "collectives", "interference", "replay", "all"};
     if (std::ranges::find(kinds, kind) == kinds.end())
         throw InputError(where, fmt::format("unknown kind \"{}\"{}", kind, did_you_mean(kinds, kind)),
                          kAvailable);
@@ -45,6 +47,26 @@ void check_replay_options(const Invocation& invocation) {
             throw InputError(option, "does not concern a replay: durations are those that were recorded");
 }
 
+void check_interference_options(const Invocation& invocation, const std::string& kind,
+                                const Overrides& overrides) {
+    if (kind == "interference" && invocation.has("--calibration"))
+        throw InputError("--calibration", "does not concern interference",
+                         "a model of `echosim calibrate interference` is given with --set interference=FILE");
+    if (kind == "interference" && invocation.has("--cross") && overrides.interference)
+        throw InputError("--cross", "compares all ways of predicting: --set interference would have no use");
+    const auto plot = invocation.value("--plot");
+    if (!plot)
+        return;
+    if (kind != "interference")
+        throw InputError("--plot", fmt::format("is not available for {}", kind),
+                         "echosim validate interference --plot FILE.svg");
+    if (!plot->ends_with(".svg"))
+        throw InputError("--plot", fmt::format("the name must end in .svg, read \"{}\"", *plot));
+    if (plot == invocation.value("--output"))
+        throw InputError("--plot", "is the same file as --output");
+    check_writable(*plot);
+}
+
 Options read_options(const Invocation& invocation, const std::string& kind) {
     if (kind == "replay")
         check_replay_options(invocation);
@@ -59,8 +81,11 @@ Options read_options(const Invocation& invocation, const std::string& kind) {
                          "echosim validate collectives --cross");
     if (invocation.has("--cross") && invocation.has("--calibration"))
         throw InputError("--cross", "fits its own constants: --calibration would have no use");
+    check_interference_options(invocation, kind, overrides);
     Options options;
     options.tables.steps.interference = overrides.interference.value_or("off");
+    options.tables.interference.interference = overrides.interference.value_or("prior");
+    options.tables.interference.cross = invocation.has("--cross");
     options.tables.steps.calibration = invocation.value("--calibration").value_or("");
     options.tables.collectives.calibration = options.tables.steps.calibration;
     options.tables.collectives.cross = invocation.has("--cross");
@@ -111,6 +136,8 @@ std::vector<KindReport> all_reports(const std::string& folder, const Options& op
         for (const std::string& file : tables_in(folder))
             if (const std::string found = kind_of_table(file); !found.empty())
                 reports.push_back(validate_table(found, file, options.tables));
+    for (const std::string& table : interference_tables(folder))
+        reports.push_back(validate_interference_file(table, options.tables.interference));
     for (const std::string& pipeline : pipelines)
         reports.push_back(validate_replay({pipeline}));
     if (reports.empty())
@@ -123,6 +150,8 @@ std::vector<KindReport> all_reports(const std::string& folder, const Options& op
 
 nlohmann::ordered_json json_of(const KindReport& report) {
     const auto* replay = std::get_if<ReplayReport>(&report.result);
+    if (const auto* interference = std::get_if<InterferenceReport>(&report.result))
+        return interference_to_json(*interference);
     return replay != nullptr ? replay_to_json(*replay)
                              : report_to_json(std::get<ValidationReport>(report.result));
 }
@@ -130,7 +159,8 @@ nlohmann::ordered_json json_of(const KindReport& report) {
 Output output_of(const std::string& kind, const std::vector<KindReport>& reports) {
     if (kind != "all") {
         const std::string document = document_text(json_of(reports[0]));
-        const std::string title = kind == "replay" ? reports[0].path + ": " : std::string();
+        const std::string title =
+            kind == "replay" || kind == "interference" ? reports[0].path + ": " : std::string();
         return {.text = title + reports[0].text, .json = document, .file = document};
     }
     std::string text;
@@ -192,11 +222,18 @@ int run_validate(const Invocation& invocation, Console& console) {
         reports = all_reports(data[0], options);
     else if (kind == "replay")
         reports.push_back(validate_replay(data));
+    else if (kind == "interference")
+        reports.push_back(validate_interference_file(data[0], options.tables.interference));
     else
         reports.push_back(validate_table(kind, data[0], options.tables));
     const std::string& calibration = options.tables.collectives.calibration;
     if (kind == "collectives" && !calibration.empty())
         warn_of_calibration(data[0], calibration, console);
+    if (const auto plot = invocation.value("--plot")) {
+        const HoldSignals held;
+        write_file_atomically(*plot,
+                              svg_chart(interference_chart(std::get<InterferenceReport>(reports[0].result))));
+    }
     write_output(invocation, output_of(kind, reports), console);
     return static_cast<int>(options.limit ? gate(reports, *options.limit, console) : ExitCode::ok);
 }
