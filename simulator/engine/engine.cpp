@@ -292,7 +292,8 @@ void Engine::done(FlightRef ref, TimeNs start, TimeNs end) {
     RankSummary& summary = timeline_.summaries[ref.rank];
     if (f.stream == 0) {
         summary.compute_busy += end - start;
-        summary.compute_slowed += end - start - cost_of(ref.rank, f).alone_ns;
+        if (slows_ && op_of(ref.rank, f).kind == OpKind::compute)
+            summary.compute_slowed += end - start - cost_of(ref.rank, f).alone_ns;
     }
     if (f.row != kNone)
         write_row(ref.rank, f, end);

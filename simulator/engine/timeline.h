@@ -34,7 +34,7 @@ struct MemorySample {
 struct RankSummary {
     TimeNs end = 0;            // host thread and all streams are done
     TimeNs compute_busy = 0;   // sum over the compute stream
-    TimeNs compute_slowed = 0; // compute_busy beyond the times alone
+    TimeNs compute_slowed = 0; // of its kernels beyond their times alone
     std::int64_t ops = 0;
     std::int64_t peak_activations = 0; // bytes
 };

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "interference/prior.h"
 #include "tests/graph/built_step.h"
 
 #include <fmt/format.h>
@@ -105,6 +106,7 @@ TEST(Folding, IsExactUnderInterference) {
             continue;
         SCOPED_TRACE(flags);
         EXPECT_TRUE(compare(job_of(flags, c.gpus), cluster, ConstantSlowdown(1.25)));
+        EXPECT_TRUE(compare(job_of(flags, c.gpus), cluster, PriorSlowdown(limits_of(cluster.gpu))));
     }
 }
 

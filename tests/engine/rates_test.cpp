@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "interference/prior.h"
 #include "tests/engine/hand_step.h"
 #include "tests/graph/built_step.h"
 
@@ -194,16 +195,49 @@ TEST(Modes, RepeatedRunsAreEqual) {
     // wide enough for kernels to outlast their launches, so that there is something to overlap
     const Job job = test::small_job("--hidden-size 8192 --num-attention-heads 64 --num-layers 4 "
                                     "--tensor-model-parallel-size 2 --pipeline-model-parallel-size 2 "
+                                    "--use-distributed-optimizer --overlap-grad-reduce "
                                     "--global-batch-size 16");
-    const auto step = test::build_step(job, find_cluster("dgx-h100"), false);
-    const ConstantSlowdown slow(1.3);
-    const Timeline first = test::simulate_step(step, slow), second = test::simulate_step(step, slow);
-    for (std::size_t i = 0; i < first.ranks.size(); ++i) {
-        EXPECT_EQ(first.ranks[i].start, second.ranks[i].start);
-        EXPECT_EQ(first.ranks[i].duration, second.ranks[i].duration);
-        EXPECT_EQ(first.ranks[i].binding, second.ranks[i].binding);
+    const Cluster cluster = find_cluster("dgx-h100");
+    const auto step = test::build_step(job, cluster, false);
+    const ConstantSlowdown constant(1.3);
+    const PriorSlowdown prior(limits_of(cluster.gpu));
+    for (const SlowdownModel* model :
+         {static_cast<const SlowdownModel*>(&constant), static_cast<const SlowdownModel*>(&prior)}) {
+        const Timeline first = test::simulate_step(step, *model), second = test::simulate_step(step, *model);
+        for (std::size_t i = 0; i < first.ranks.size(); ++i) {
+            EXPECT_EQ(first.ranks[i].start, second.ranks[i].start);
+            EXPECT_EQ(first.ranks[i].duration, second.ranks[i].duration);
+            EXPECT_EQ(first.ranks[i].binding, second.ranks[i].binding);
+        }
+        EXPECT_GT(first.summaries[0].compute_slowed, 0);
     }
-    EXPECT_GT(first.summaries[0].compute_slowed, 0);
+}
+
+// Sums of the ranks are those of their timelines: kernels are slowed, and nothing takes less than alone.
+TEST(Modes, WhatSlowsComputeAddsUp) {
+    const Job job = test::small_job("--hidden-size 8192 --num-attention-heads 64 --num-layers 4 "
+                                    "--pipeline-model-parallel-size 2 --use-distributed-optimizer "
+                                    "--overlap-grad-reduce --global-batch-size 16");
+    const Cluster cluster = find_cluster("dgx-a100-80g");
+    const auto step = test::build_step(job, cluster);
+    const Timeline t = test::simulate_step(step, PriorSlowdown(limits_of(cluster.gpu)));
+    TimeNs all = 0;
+    for (std::size_t i = 0; i < t.ranks.size(); ++i) {
+        const RankGraph& graph = step.graphs[static_cast<std::size_t>(step.placement.ranks[i].stage)];
+        const RankTimeline& rank = t.ranks[i];
+        TimeNs slowed = 0;
+        for (std::size_t row = 0; row < rank.size(); ++row) {
+            const Op& op = graph.blocks[graph.program[rank.instance[row]].block.value].ops[rank.op[row]];
+            if (op.kind == OpKind::host)
+                continue;
+            EXPECT_GE(rank.duration[row] - rank.waited[row], op.kind == OpKind::p2p ? 0 : rank.alone[row]);
+            if (op.kind == OpKind::compute)
+                slowed += rank.duration[row] - rank.alone[row];
+        }
+        EXPECT_EQ(t.summaries[i].compute_slowed, slowed);
+        all += slowed;
+    }
+    EXPECT_GT(all, 0);
 }
 
 } // namespace
