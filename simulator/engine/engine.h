@@ -20,13 +20,14 @@
 // at once from known ends: no event queue, finish times propagate in dependency order. Otherwise every op has
 // remaining work and a rate, SlowdownModel's times its fair share of the links (core/fair_share.h), set anew
 // at each start and finish on its GPU. An op that has its GPU to itself runs at rate 1: that is its time
-// alone. The model is asked for its rates once for each ordered set of ops that meet on a GPU of a cost class.
+// alone. The model is asked for its rates once for each ordered set of ops that meet on a GPU of a cost
+// class.
 //
 // With a SlowdownModel an op that becomes ready at r while others run on its GPU begins its own work at
-// r + start_delay; the delay counts as duration, not as time alone and not as waiting. Communication is on its
-// GPU from r + start_delay, holds its SMs there while it waits for its peers (Running::waiting), and moves
-// from the time on at which the last member is there. Example: rank 0 comes at 0, rank 1 at 5 and is delayed
-// by 3, the collective takes 10 alone: it begins at 8, ends at 18; rank 0 has waited 5 of its 18.
+// r + start_delay; the delay counts as duration, not as time alone and not as waiting. Communication is on
+// its GPU from r + start_delay, holds its SMs there while it waits for its peers (Running::waiting), and
+// moves from the time on at which the last member is there. Example: rank 0 comes at 0, rank 1 at 5 and is
+// delayed by 3, the collective takes 10 alone: it begins at 8, ends at 18; rank 0 has waited 5 of its 18.
 //
 // A host may run ahead of its GPU by RankGraph::launch_queue ops, then it waits. That bounds the state of a
 // rank: a dependency on an op further back than that is done by the time of any launch.
