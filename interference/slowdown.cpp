@@ -16,8 +16,9 @@ ConstantSlowdown::ConstantSlowdown(double factor) : factor_(factor) {
 }
 
 void ConstantSlowdown::rates(std::span<const Running> on_one_gpu, std::span<double> rate) const {
-    const bool communication = std::ranges::any_of(
-        on_one_gpu, [](const Running& r) { return r.kind == OpKind::collective || r.kind == OpKind::p2p; });
+    const bool communication = std::ranges::any_of(on_one_gpu, [](const Running& r) {
+        return !r.waiting && (r.kind == OpKind::collective || r.kind == OpKind::p2p);
+    });
     for (std::size_t i = 0; i < on_one_gpu.size(); ++i)
         rate[i] = communication && on_one_gpu[i].kind == OpKind::compute ? 1.0 / factor_ : 1.0;
 }

@@ -36,6 +36,14 @@ TEST(ConstantSlowdown, SlowsComputeBesideCommunicationOnly) {
     EXPECT_EQ(rates_of(model, {OpKind::compute, OpKind::memory, OpKind::collective}), (Rates{0.8, 1, 1}));
 }
 
+TEST(ConstantSlowdown, CommunicationThatWaitsForItsPeersDoesNotSlow) {
+    const std::vector<Running> running = {{.kind = OpKind::compute},
+                                          {.kind = OpKind::collective, .waiting = true}};
+    Rates rates(2, -1.0);
+    ConstantSlowdown(1.25).rates(running, rates);
+    EXPECT_EQ(rates, (Rates{1, 1}));
+}
+
 TEST(ConstantSlowdown, FactorOneIsTheIdentity) {
     EXPECT_TRUE(ConstantSlowdown(1.0).identity());
     EXPECT_EQ(rates_of(ConstantSlowdown(1.0), {OpKind::compute, OpKind::collective}), (Rates{1, 1}));
