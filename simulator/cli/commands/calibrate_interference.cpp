@@ -19,7 +19,7 @@ void check_options(const Invocation& invocation) {
         throw InputError("echosim calibrate", "no measurements are given",
                          "name CSV files of interference_bench, or recorded traces (files or folders)");
     }
-    for (const char* option : {"--gpus", "--nccl", "--calibration"}) {
+    for (const char* option : {"--gpus", "--nccl", "--calibration", "--set"}) {
         if (invocation.has(option)) {
             throw InputError(option, "does not concern interference: the files name what was measured",
                              "--gpu names the GPU where a file does not");

@@ -4,6 +4,7 @@
 #include "simulator/cli/text_table.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -99,6 +100,17 @@ std::string fold_text(const InterferenceAssessment& assessment, std::size_t inde
     return text + "\n" + table.text(style, 2);
 }
 
+// Names of samples begin with the path of their file: its last part is enough for people.
+std::string short_name(const InterferenceSample& sample, const InterferenceData& data) {
+    for (const InterferenceSource& source : data.sources) {
+        if (sample.id.starts_with(source.path)) {
+            return std::filesystem::path(source.path).filename().string() +
+                   sample.id.substr(source.path.size());
+        }
+    }
+    return sample.id;
+}
+
 std::string unexplained_text(const InterferenceData& data, const InterferenceAssessment& assessment,
                              const TextStyle& style, bool every) {
     const std::size_t all = assessment.unexplained.size();
@@ -122,7 +134,7 @@ std::string unexplained_text(const InterferenceData& data, const InterferenceAss
         table.add({fmt::format("{:.2f}", sample.factor()),
                    fmt::format("{:.2f} - {:.2f}", row.prediction.low, row.prediction.high),
                    format_time(sample.time_alone), fmt::format("{:.0f} %", 100 * sample.overlap),
-                   printable_line(sample.family), printable_line(sample.id)});
+                   printable_line(sample.family), printable_line(short_name(sample, data))});
     }
     text += "\n" + table.text(style, 2);
     return shown < all ? text + fmt::format("  and {} more; -v shows all\n", all - shown) : text;
