@@ -206,7 +206,7 @@ void Sweep::walk() {
 void Sweep::finish() {
     // a kernel's whole time was credited to its category: what interference added moves out of there
     for (std::uint32_t row = 0; row < rank_.size(); ++row) {
-        if (op(row).kind != OpKind::compute)
+        if (op(row).kind != OpKind::compute && op(row).kind != OpKind::memory)
             continue;
         const TimeNs slowed = rank_.duration[row] - rank_.alone[row];
         out_.time[static_cast<std::size_t>(TimeCategory::interference)] += slowed;

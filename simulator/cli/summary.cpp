@@ -2,6 +2,7 @@
 #include "simulator/cli/summary.h"
 
 #include "simulator/cli/summary_tables.h"
+#include "simulator/run/interference_used.h"
 #include "simulator/workload/schedule.h"
 #include "simulator/workload/tensor_sizes.h"
 
@@ -113,7 +114,8 @@ std::string confidence_text(const Result& r, const TextStyle& style) {
     return "\n" + style.bold("Confidence") +
            fmt::format("  measured {:.0f} %, fitted {:.0f} %, catalogue {:.0f} %, assumed {:.0f} % of the "
                        "step time\n",
-                       shares[0] / 10.0, shares[1] / 10.0, shares[2] / 10.0, shares[3] / 10.0);
+                       shares[0] / 10.0, shares[1] / 10.0, shares[2] / 10.0, shares[3] / 10.0) +
+           "  " + wrap("interference " + interference_text(r.interference), style.width, 4) + "\n";
 }
 
 std::string list_text(const std::string& title, const std::vector<std::string>& lines, std::size_t most,

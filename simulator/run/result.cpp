@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simulator/run/result.h"
 
+#include "simulator/run/interference_used.h"
 #include "simulator/run/version.h"
 
 #include <cmath>
@@ -116,13 +117,16 @@ Json provenance_json(const ProvenanceShares& shares) {
     return json;
 }
 
-Json simulation_json(const SimulationStats& stats, bool with_wall_clock) {
+Json simulation_json(const Result& result, bool with_wall_clock) {
+    const SimulationStats& stats = result.simulation;
     Json json;
     json["ops"] = stats.ops;
     json["ranks_represented"] = stats.ranks_represented;
     json["ranks_simulated"] = stats.ranks_simulated;
     if (with_wall_clock)
         put(json, "wall_s", stats.wall);
+    json["interference"] = result.interference.setting;
+    json["interference_model"] = interference_json(result.interference);
     return json;
 }
 
@@ -150,7 +154,7 @@ nlohmann::ordered_json result_to_json(const Result& result, bool with_wall_clock
     json["memory"] = memory_json(result.memory);
     json["communication"] = communication_json(result.communication);
     json["provenance"] = provenance_json(result.provenance);
-    json["simulation"] = simulation_json(result.simulation, with_wall_clock);
+    json["simulation"] = simulation_json(result, with_wall_clock);
     json["warnings"] = result.warnings;
     return json;
 }

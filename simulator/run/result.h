@@ -72,6 +72,18 @@ struct ProvenanceShares {
     double measured = 0, fitted = 0, catalogue = 0, assumed = 0; // shares of the step time, sum 1
 };
 
+// Which model of interference an answer was made with, and what it was made from.
+struct InterferenceUsed {
+    std::string setting = "off"; // as --set interference takes it
+    std::string model = "off";   // off, constant, prior or learned
+    // Of a learned one:
+    std::vector<std::string> gpus;
+    std::vector<std::string> nccl_versions;
+    std::vector<std::string> files; // of the samples
+    int samples = 0;
+    double share_from_data = 0; // of the kernels' extra time; the rest is the prior's
+};
+
 struct SimulationStats {
     std::int64_t ops = 0;
     int ranks_represented = 0;
@@ -89,6 +101,7 @@ struct Result {
     std::vector<Communication> communication;
     std::vector<Contributor> top;
     ProvenanceShares provenance;
+    InterferenceUsed interference;
     SimulationStats simulation;
     int critical_rank = 0;
     double bubble_share = 0; // bubble / step time

@@ -11,6 +11,7 @@
 #include "simulator/graph/build_graph.h"
 #include "simulator/kernels/host_cost.h"
 #include "simulator/kernels/kernel_time.h"
+#include "simulator/run/interference_used.h"
 #include "simulator/run/limits.h"
 #include "simulator/run/memory_verdict.h"
 #include "simulator/run/step_interval.h"
@@ -98,6 +99,9 @@ void Simulation::build() {
     check_job_size(job_, cluster_);
     for (int stage = 0; stage < job_.parallel.pp; ++stage)
         graphs_.push_back(build_graph(job_, stage));
+    // `off` is the ideal: nothing holds up anything else
+    for (RankGraph& graph : graphs_)
+        graph.one_queue = !slowdown_->identity() && max_connections(job_, cluster_.gpu.arch) == 1;
     placement_ = place(job_, collectives_.cluster(), graphs_, options_.fold);
     check_simulation_size(job_, cluster_, graphs_, placement_);
     const CostModels models{kernels_, collectives_, host_, cluster_, job_.kernels.high_priority_groups};
@@ -190,6 +194,10 @@ Result Simulation::result() const {
     r.critical_rank = placement_.ranks[critical].rank;
     fill_breakdown(r, break_down(timeline_.ranks[critical], annotated_[placement_.ranks[critical].costs],
                                  timeline_.end));
+    r.interference = describe_interference(options_.interference, *slowdown_);
+    r.interference.share_from_data =
+        share_from_data(*slowdown_, limits_of(cluster_.gpu), timeline_.ranks[critical],
+                        annotated_[placement_.ranks[critical].costs]);
     std::vector<Bytes> activations(static_cast<std::size_t>(job_.parallel.pp), 0);
     for (std::size_t i = 0; i < placement_.ranks.size(); ++i) {
         Bytes& peak = activations[static_cast<std::size_t>(placement_.ranks[i].stage)];

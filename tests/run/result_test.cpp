@@ -55,8 +55,8 @@ TEST(ResultJson, HasEverySectionInTheOrderOfTheContract) {
                 ElementsAre("group", "kind", "algorithm", "protocol", "channels", "count", "bytes_per_call",
                             "time_s", "exposed_s", "busbw_gbytes_per_s"));
     EXPECT_THAT(keys_of(json["provenance"]), ElementsAre("measured", "fitted", "catalogue", "assumed"));
-    EXPECT_THAT(keys_of(json["simulation"]),
-                ElementsAre("ops", "ranks_represented", "ranks_simulated", "wall_s"));
+    EXPECT_THAT(keys_of(json["simulation"]), ElementsAre("ops", "ranks_represented", "ranks_simulated",
+                                                         "wall_s", "interference", "interference_model"));
 }
 
 TEST(ResultJson, ConvertsToTheUnitsOfTheKeys) {
@@ -70,7 +70,8 @@ TEST(ResultJson, ConvertsToTheUnitsOfTheKeys) {
 
 TEST(ResultJson, LeavesOutTheWallClockInFiles) {
     const Json json = result_to_json(small_result(), false);
-    EXPECT_THAT(keys_of(json["simulation"]), ElementsAre("ops", "ranks_represented", "ranks_simulated"));
+    EXPECT_THAT(keys_of(json["simulation"]), ElementsAre("ops", "ranks_represented", "ranks_simulated",
+                                                         "interference", "interference_model"));
     Result slower = small_result();
     slower.simulation.wall = 9.0;
     EXPECT_EQ(json.dump(), result_to_json(slower, false).dump());

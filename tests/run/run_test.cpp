@@ -4,6 +4,7 @@
 #include "simulator/workload/flops.h"
 #include "tests/workload/job_texts.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -143,12 +144,39 @@ TEST(Run, InterferenceNeedsCommunicationBesideCompute) {
     EXPECT_NEAR(d.breakdown.compute, c.breakdown.compute, 1e-9); // the time alone is the same
 }
 
+TEST(Run, SaysWhichInterferenceWasUsed) {
+    const Job job = small_job(kPipeline);
+    const auto model_of = [&](const std::string& setting) {
+        const nlohmann::ordered_json json = result_to_json(run(job, h100(), slowed(setting)).result, false);
+        EXPECT_EQ(json["simulation"]["interference"], setting);
+        return json["simulation"]["interference_model"]["model"].get<std::string>();
+    };
+    EXPECT_EQ(model_of("off"), "off");
+    EXPECT_EQ(model_of("constant:1.2"), "constant");
+    EXPECT_EQ(model_of("prior"), "prior");
+}
+
+TEST(Run, ThePriorSlowsWhatOverlapsAndNothingElse) {
+    // gradients reduced under the backward: kernels lose time, and the parts still add up
+    const Result overlapped = run(small_job(kPipeline), h100(), slowed("prior")).result;
+    EXPECT_GT(overlapped.breakdown.interference, 0);
+    EXPECT_LT(overlapped.breakdown.interference, 0.2 * overlapped.breakdown.compute);
+    EXPECT_NEAR(sum_of(overlapped.breakdown), overlapped.step.time, 1e-9);
+    // one GPU has nothing that communicates
+    const Job alone = small_job("--global-batch-size 4", 1);
+    const Result off = run(alone, h100(), {}).result, prior = run(alone, h100(), slowed("prior")).result;
+    EXPECT_EQ(prior.breakdown.interference, 0);
+    EXPECT_EQ(prior.step.time, off.step.time);
+}
+
 TEST(Run, UnknownInterferenceIsRefused) {
     const Job job = small_job("--num-layers 4 --global-batch-size 8");
     for (const char* text : {"sometimes", "constant", "constant:", "constant:0.5", "constant:1e9",
                              "constant:1.2x", "constant:nan", "constant:-1"}) {
         const std::string error = error_of([&] { run(job, h100(), slowed(text)); });
-        EXPECT_THAT(error, HasSubstr(text));
+        const std::string_view read = text;
+        const bool factor = read.starts_with("constant:");
+        EXPECT_THAT(error, HasSubstr(fmt::format("read \"{}\"", read.substr(factor ? 9 : 0))));
         EXPECT_THAT(error, HasSubstr("constant:F")) << text;
     }
     EXPECT_EQ(run(job, h100(), slowed("constant:1")).result.step.time, run(job, h100(), {}).result.step.time);

@@ -241,7 +241,8 @@ void TraceEventArgs::put(fmt::memory_buffer& out, const TraceStream& stream, con
     }
     if (event.alone > 0) {
         put_json_time(out, "alone_us", event.alone);
-        if (is_device_work(event.kind)) {
+        // that of communication holds the wait for its peers
+        if (is_device_work(event.kind) && event.kind != EventKind::comm) {
             fmt::format_to(at_end(out), R"("slowdown":{:.3f},)",
                            static_cast<double>(event.duration) / static_cast<double>(event.alone));
         }

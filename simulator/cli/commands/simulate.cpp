@@ -90,8 +90,7 @@ std::vector<std::string> next_commands(const Invocation& invocation, const RunOu
 
 nlohmann::ordered_json document_of(const Result& result, const RunOptions& options, bool with_wall_clock) {
     nlohmann::ordered_json document = result_to_json(result, with_wall_clock);
-    // what an earlier result needs to be repeated
-    document["simulation"]["interference"] = options.interference;
+    // like the interference beside it: what an earlier result needs to be repeated
     document["simulation"]["contention"] = options.contention;
     return document;
 }
