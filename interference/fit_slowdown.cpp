@@ -92,6 +92,36 @@ std::unique_ptr<ResidualModel> fit(const FitData& data, const std::vector<Featur
     return fit_boosted_trees(data, names);
 }
 
+std::vector<FeatureRange> ranges_of(const std::vector<FeatureVector>& x,
+                                    const std::vector<Feature>& columns) {
+    std::vector<FeatureRange> ranges;
+    for (const Feature feature : columns) {
+        const auto column = static_cast<std::size_t>(feature);
+        const auto [low, high] =
+            std::ranges::minmax(x, {}, [&](const FeatureVector& row) { return row[column]; });
+        ranges.push_back({low[column], high[column]});
+    }
+    return ranges;
+}
+
+// The configurations with the most samples; none where the residual is told of neither CTAs nor HBM traffic.
+std::vector<ModelLoad> loads_of(const std::vector<FeatureVector>& x, const std::vector<Feature>& columns) {
+    const auto at = [](const FeatureVector& row, Feature f) { return row[static_cast<std::size_t>(f)]; };
+    if (std::ranges::find(columns, Feature::comm_ctas) == columns.end() &&
+        std::ranges::find(columns, Feature::comm_hbm_share) == columns.end())
+        return {};
+    std::map<std::pair<double, double>, std::size_t> counts;
+    for (const FeatureVector& row : x)
+        ++counts[{at(row, Feature::comm_ctas), at(row, Feature::comm_hbm_share)}];
+    std::vector<std::pair<std::pair<double, double>, std::size_t>> order(counts.begin(), counts.end());
+    std::ranges::stable_sort(order, std::greater<>(), [](const auto& entry) { return entry.second; });
+    std::vector<ModelLoad> loads;
+    for (const auto& [load, count] : order)
+        if (loads.size() < kMostLoads)
+            loads.push_back({load.first, load.second});
+    return loads;
+}
+
 ModelFacts facts_of(const std::vector<const InterferenceSample*>& samples) {
     ModelFacts facts;
     std::map<std::string, int> families;
@@ -140,14 +170,16 @@ std::unique_ptr<LearnedSlowdown> fit_slowdown(const std::vector<InterferenceSamp
         throw InputError("interference samples", "no property of the kernels varies: nothing to fit");
     ModelFile file;
     file.facts = facts_of(used);
+    file.known_families_only = options.known_families_only;
     file.columns = columns;
+    file.ranges = ranges_of(table.x, columns);
+    file.loads = loads_of(table.x, columns);
     file.residual = fit(data_of(std::move(table), columns), columns, options.fitter);
     std::unique_ptr<LearnedSlowdown> model(new LearnedSlowdown);
     GpuLimits limits;
     limits.sms = used.front()->sms;
     model->prior_ = PriorSlowdown(limits);
     model->file_ = std::make_shared<const ModelFile>(std::move(file));
-    model->known_families_only_ = options.known_families_only;
     return model;
 }
 

@@ -11,9 +11,10 @@
 
 // Prior times residual. With features x (features.h) and r(x) the residual model's mean, the factor is
 // S = S_prior exp(r(x)); where the residual knows nothing the prior stands:
+//   - a feature lies more than a quarter of its range in the data outside of that range, or
 //   - the sd of r(x) is above 0.4, or less than a quarter of a sample is relevant to x, or
-//   - the kernel's family is known by name and is not among the data's, or
-//   - it is not known by name (a simulated graph) and its class is not among the data's.
+//   - (models for the families of the data) the kernel's family is known by name and is not among the data's,
+//     or it is not known by name (a simulated graph) and its class is not among the data's.
 //
 // Fitted to y = ln(max(0.3, 1 + s)) - ln S_prior, where s = (time overlapped - time alone) / (time alone x
 // overlap) is the excess on the overlapped part, with weight min(1, overlap)^2: what a kernel that is
@@ -25,8 +26,22 @@
 // not depend on it: S follows other communication as the prior does, and rises with CTAs and HBM traffic.
 // A factor below 1 is taken as 1.
 //
+// Where the samples have several, S of a kernel still rises with CTAs and HBM traffic, by construction. Let
+// F_k be the factor as above beside configuration k = (c_k, h_k) of the data (the 16 with the most samples),
+// "<=" hold for both numbers, and M_k = max of F_j over j <= k. Then
+//
+//   S(c, h) = S_prior(c, h) exp(a), but at least max of M_k over k <= (c, h)
+//                                   and at most min of M_k over k >= (c, h)
+//
+// with a = mean of ln(F_k / S_prior,k) over all k: all three never fall, and at k itself S = M_k. Beyond the
+// ranges and the quarter, the prior stands for the first, but not below its value at that end (above), nor
+// above it (below).
+// Example: F = 1.5 at 8 CTAs and 1.4 at 16, same HBM traffic, prior 1.08 and 1.17: S(16) = 1.5, and with
+// a = (ln 1.39 + ln 1.20) / 2 = 0.254 12 CTAs, prior 1.125, have 1.45, raised to 1.5.
+//
 // The band comes from the left-out residuals of the data, weighted by how much each sample says about the
-// kernel (spread.h); the factor is the point of that spread with the least relative error.
+// kernel (spread.h); the factor is the point of that spread with the least relative error, and where S is
+// raised or lowered as above, the band moves with it.
 namespace echosim {
 
 inline constexpr std::size_t kFewestSamples = 20; // with overlap, for a fit
@@ -71,10 +86,13 @@ class LearnedSlowdown final : public SlowdownModel, public SlowdownEstimator {
                                                          const FitOptions&);
     LearnedSlowdown() = default;
     bool in_data(const KernelFootprint& kernel, std::string_view family) const;
+    // With the residual at the pair; the prior where the residual knows nothing.
+    SlowdownEstimate at_pair(const KernelFootprint& kernel, const CommLoad& load) const;
+    double rising_factor(const KernelFootprint& kernel, const CommLoad& load) const;
+    double prior_shape(const KernelFootprint& kernel, const CommLoad& load, double shift) const;
 
     PriorSlowdown prior_{GpuLimits{}};
     std::shared_ptr<const ModelFile> file_;
-    bool known_families_only_ = true;
 };
 
 // Fits to samples with overlap > 0 (others are ignored). Deterministic. Throws InputError when there are

@@ -3,6 +3,7 @@
 
 #include "interference/boosted_trees.h"
 #include "interference/gaussian_process.h"
+#include "interference/residual_json.h"
 #include "interference/ridge.h"
 #include "interference/xgboost_model.h"
 #include "simulator/catalogue/gpu.h"
@@ -24,6 +25,8 @@ using Json = nlohmann::ordered_json;
 
 constexpr const char* kSchema = "echosim.interference/1";
 constexpr double kMostSamples = 1e9;
+constexpr const char* kKnownFamilies = "known_families"; // scopes
+constexpr const char* kAll = "all";
 
 std::string hash_text() {
     return fmt::format("{:016x}", feature_schema_hash());
@@ -36,7 +39,22 @@ Json gpus_json(const std::vector<ModelGpu>& gpus) {
     return json;
 }
 
-Json data_json(const ModelFacts& facts) {
+Json ranges_json(const std::vector<FeatureRange>& ranges) {
+    Json json = Json::array();
+    for (const FeatureRange& range : ranges)
+        json.push_back({range.low, range.high});
+    return json;
+}
+
+Json loads_json(const std::vector<ModelLoad>& loads) {
+    Json json = Json::array();
+    for (const ModelLoad& load : loads)
+        json.push_back({load.ctas, load.hbm_share});
+    return json;
+}
+
+Json data_json(const ModelFile& file) {
+    const ModelFacts& facts = file.facts;
     Json families = Json::array();
     for (const ModelFamily& family : facts.families)
         families.push_back({{"name", family.name}, {"samples", family.samples}});
@@ -46,6 +64,7 @@ Json data_json(const ModelFacts& facts) {
     return {{"files", facts.files},
             {"samples", facts.samples},
             {"communication", facts.communication},
+            {"loads", loads_json(file.loads)},
             {"classes", classes},
             {"families", families}};
 }
@@ -104,6 +123,7 @@ class Reader {
             read_features(*features);
         stop_at_problems(); // of another version: the rest is about other features
         top_.read({.key = "written_by"}, file_.facts.written_by);
+        read_scope();
         const Json* gpus = top_.array({.key = "gpus", .required = true});
         each_object(top_, gpus, "gpus", where_, problems_, [&](ObjectReader& entry) {
             ModelGpu& gpu = file_.facts.gpus.emplace_back();
@@ -138,6 +158,14 @@ class Reader {
         stop_at_problems();
     }
 
+    void read_scope() {
+        std::string scope;
+        top_.read({.key = "scope", .required = true}, scope);
+        file_.known_families_only = scope != kAll;
+        if (!scope.empty() && scope != kAll && scope != kKnownFamilies)
+            top_.fail("scope", fmt::format("read \"{}\"; allowed: {}, {}", scope, kKnownFamilies, kAll));
+    }
+
     void read_features(const Json& json) {
         ObjectReader reader(json, where_, "features", problems_);
         std::string hash;
@@ -162,6 +190,11 @@ class Reader {
             else
                 file_.columns.push_back(feature);
         }
+        const std::size_t columns = file_.columns.size();
+        const std::vector<double> ends =
+            read_rows(reader, {.key = "ranges", .least = columns, .most = columns}, 2);
+        for (std::size_t i = 0; i + 1 < ends.size(); i += 2)
+            file_.ranges.push_back({ends[i], ends[i + 1]});
         reader.finish();
     }
 
@@ -170,6 +203,9 @@ class Reader {
         file_.facts.files = texts(reader, "files");
         reader.read({.key = "samples", .required = true, .min = 0, .max = kMostSamples}, file_.facts.samples);
         file_.facts.communication = texts(reader, "communication");
+        const std::vector<double> loads = read_rows(reader, {.key = "loads", .most = kMostLoads}, 2);
+        for (std::size_t i = 0; i + 1 < loads.size(); i += 2)
+            file_.loads.push_back({loads[i], loads[i + 1]});
         for (const std::string& name : texts(reader, "classes"))
             if (const auto kernel_class = class_from(name))
                 file_.facts.classes.push_back(*kernel_class);
@@ -249,6 +285,7 @@ ModelFile from_xgboost(const Json& json, const std::string& where) {
         problems.back().hint = fmt::format("features: {}", join(feature_names()));
         throw InputError(std::move(problems));
     }
+    file.known_families_only = false; // which families it has seen is not said
     file.residual = boosted_trees_from_xgboost(json, {where});
     return file;
 }
@@ -256,14 +293,17 @@ ModelFile from_xgboost(const Json& json, const std::string& where) {
 } // namespace
 
 std::string model_file_text(const ModelFile& file) {
-    const Json json = {{"schema", kSchema},
-                       {"written_by", file.facts.written_by},
-                       {"features", {{"hash", hash_text()}, {"columns", names_of(file.columns)}}},
-                       {"gpus", gpus_json(file.facts.gpus)},
-                       {"nccl", file.facts.nccl_versions},
-                       {"data", data_json(file.facts)},
-                       {"figures", figures_json(file.facts.figures)},
-                       {"residual", file.residual->to_json()}};
+    const Json json = {
+        {"schema", kSchema},
+        {"written_by", file.facts.written_by},
+        {"scope", file.known_families_only ? kKnownFamilies : kAll},
+        {"features",
+         {{"hash", hash_text()}, {"columns", names_of(file.columns)}, {"ranges", ranges_json(file.ranges)}}},
+        {"gpus", gpus_json(file.facts.gpus)},
+        {"nccl", file.facts.nccl_versions},
+        {"data", data_json(file)},
+        {"figures", figures_json(file.facts.figures)},
+        {"residual", file.residual->to_json()}};
     // a key a line: tables of thousands of numbers are not for reading
     std::string text;
     for (const auto& [key, value] : json.items())

@@ -44,10 +44,28 @@ struct ModelFacts {
     std::vector<ModelFigures> figures;
 };
 
+// Ends of a feature in the data.
+struct FeatureRange {
+    double low = 0, high = 0;
+};
+// One communication configuration of the data, as features.
+struct ModelLoad {
+    double ctas = 0;      // c / M
+    double hbm_share = 0; // h / BW
+};
+
+inline constexpr std::size_t kMostLoads = 16;
+
 struct ModelFile {
     ModelFacts facts;
-    std::vector<Feature>
-        columns; // the features that vary in the data, in the order of the residual's columns
+    // "scope" of the file: the prior stands for families that are not in the data. Else the residual is for
+    // all kernels ("all").
+    bool known_families_only = true;
+    // The features that vary in the data, in the order of the residual's columns, and their ranges (none: not
+    // known).
+    std::vector<Feature> columns;
+    std::vector<FeatureRange> ranges;
+    std::vector<ModelLoad> loads; // none where the residual does not depend on CTAs and HBM traffic
     std::shared_ptr<const ResidualModel> residual;
 };
 

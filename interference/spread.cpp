@@ -46,9 +46,12 @@ double quantile(const std::vector<Weighted>& sorted, double share, double tilt) 
     return sorted.back().residual;
 }
 
-double mean_factor(const std::vector<Weighted>& all) {
+// Without residuals below `low` and above `high`.
+double mean_factor(const std::vector<Weighted>& all, double low, double high) {
     double sum = 0, factor = 0;
     for (const Weighted& w : all) {
+        if (w.residual < low || w.residual > high)
+            continue;
         sum += w.weight;
         factor += w.weight * std::exp(w.residual);
     }
@@ -65,14 +68,15 @@ SlowdownEstimate with_residual(const SlowdownEstimate& prior, const ResidualPred
                 EstimateSource::residual};
     const std::vector<Weighted> all = residuals_at(x, model);
     const double centre = quantile(all, 0.5, 1);
-    const double down = std::hypot(kNoise, std::max(0.0, centre - quantile(all, kTail, 0)));
-    const double up = std::hypot(kNoise, std::max(0.0, quantile(all, 1 - kTail, 0) - centre));
+    const double low = quantile(all, kTail, 0), high = quantile(all, 1 - kTail, 0);
+    const double down = std::hypot(kNoise, std::max(0.0, centre - low));
+    const double up = std::hypot(kNoise, std::max(0.0, high - centre));
     const double base = prior.factor * moved;
     SlowdownEstimate estimate;
     estimate.factor = base * std::exp(centre);
     estimate.low = estimate.factor * std::exp(-down);
     estimate.high = estimate.factor * std::exp(up);
-    estimate.expected = base * mean_factor(all);
+    estimate.expected = base * mean_factor(all, low, high);
     estimate.source = EstimateSource::residual;
     return estimate;
 }

@@ -67,6 +67,31 @@ TEST(ModelFile, SaysWhatItWasFittedTo) {
     EXPECT_EQ(json["residual"]["name"], "gaussian_process");
 }
 
+// The rule about families that are not in the data is part of the file.
+TEST(ModelFile, KeepsItsScope) {
+    const InterferenceSample s = made_samples(2, truth).back();
+    for (const bool known : {true, false}) {
+        const auto model = fit_slowdown(made_samples(60, truth), {.known_families_only = known});
+        const std::string text = model->to_json_text();
+        EXPECT_EQ(Json::parse(text)["scope"], known ? "known_families" : "all");
+        const auto again = LearnedSlowdown::from_json_text(text, "model.json", GpuLimits{});
+        EXPECT_EQ(again->estimate(s.kernel, s.load, "another").source,
+                  known ? EstimateSource::prior : EstimateSource::residual);
+    }
+}
+
+// Times of 20 us to 2 ms; 8 to 32 CTAs of 108 SMs beside one HBM share, each configuration 15 times.
+TEST(ModelFile, HoldsRangesAndConfigurations) {
+    const Json& json = written();
+    ASSERT_EQ(json["features"]["columns"][0], "log_time");
+    EXPECT_NEAR(json["features"]["ranges"][0][0], std::log(20.0), 1e-9); // the first sample is at the end
+    EXPECT_GT(json["features"]["ranges"][0][1], 7.4);
+    EXPECT_EQ(json["features"]["ranges"].size(), json["features"]["columns"].size());
+    ASSERT_EQ(json["data"]["loads"].size(), 4U);
+    EXPECT_NEAR(json["data"]["loads"][3][0], 32.0 / 108, 1e-12);
+    EXPECT_NEAR(json["data"]["loads"][3][1], 0.05, 1e-12);
+}
+
 TEST(ModelFile, OfOtherFeaturesIsRefused) {
     Json json = written();
     json["features"]["hash"] = "0123456789abcdef";
@@ -94,6 +119,11 @@ TEST(ModelFile, DamagedIsRefused) {
         {"/features/columns/0", "\"log_tme\"", "\"log_tme\" is no feature; did you mean \"log_time\"?"},
         {"/features/columns/0", "\"gemm\"", "\"gemm\" stands there twice"},
         {"/features/columns/0", "3", "features.columns[0]: expected a text"},
+        {"/features/ranges", "", "the key \"ranges\" is missing"},
+        {"/features/ranges/0", "[1]", "features.ranges[0]"},
+        {"/scope", "", "the key \"scope\" is missing"},
+        {"/scope", "\"some\"", "scope: read \"some\"; allowed: known_families, all"},
+        {"/data/loads/0", "[1]", "data.loads[0]"},
         {"/gpus/0/sms", "0", "gpus[0].sms: 0 is out of range: 1 to 10000"},
         {"/gpus/0/smss", "1", "unknown key \"smss\"; did you mean \"sms\"?"},
         {"/nccl", "\"2.21\"", "nccl: expected a list"},
@@ -124,6 +154,8 @@ TEST(ModelFile, DamagedIsRefused) {
 TEST(ModelFile, WithAColumnTooManyIsRefused) {
     Json json = written();
     json["features"]["columns"].push_back("persistent");
+    EXPECT_THAT(refusal_of(json), HasSubstr("features.ranges"));
+    json["features"]["ranges"].push_back({0, 1});
     EXPECT_THAT(refusal_of(json), HasSubstr("residual"));
 }
 

@@ -73,6 +73,15 @@ TEST(Spread, NeighboursCountAndWithoutAnyAllRowsDo) {
     EXPECT_GT(spread(Given(left_out, std::vector<double>(20))).high, 1.2 * 7); // exp 2 = 7.4
 }
 
+// One of forty rows is wild, at S / 1.2 = 20: it has 2.5 % of the weight, and the mean leaves it out.
+TEST(Spread, TheMeanLeavesOutTheEnds) {
+    std::vector<double> left_out(40, 0.0);
+    left_out[7] = std::log(20.0);
+    EXPECT_NEAR(spread(Given(left_out, std::vector<double>(40, 5.0))).expected, 1.2, 1e-12);
+    left_out[8] = left_out[9] = left_out[7]; // three hold 7.5 %: they count, (37 + 3 x 20) / 40 = 2.425
+    EXPECT_NEAR(spread(Given(left_out, std::vector<double>(40, 5.0))).expected, 1.2 * 2.425, 1e-12);
+}
+
 TEST(Spread, IsNeverEmpty) {
     const SlowdownEstimate e = spread(Given({0, 0, 0}, {5, 5, 5}));
     EXPECT_NEAR(std::log(e.high / e.factor), 0.045, 1e-12);

@@ -44,7 +44,7 @@ std::vector<ModelFigures> model_figures(const InterferenceAssessment& assessment
 
 std::string model_text(const InterferenceData& data, const InterferenceAssessment& assessment) {
     FitOptions options = assessment.ways[assessment.learned].predictor.fit;
-    options.known_families_only = true;
+    options.known_families_only = assessment.known_families;
     const auto model = fit_slowdown(data.samples, options);
     std::vector<std::string> files;
     for (const InterferenceSource& source : data.sources) {
@@ -58,13 +58,17 @@ std::string model_text(const InterferenceData& data, const InterferenceAssessmen
 std::string ending(const Invocation& invocation, const InterferenceAssessment& assessment,
                    const TextStyle& style) {
     std::string text = "\n" + wrap(assessment.verdict, style.width, 0) + "\n";
+    if (!assessment.advice.empty()) {
+        text += wrap(assessment.advice, style.width, 0) + "\n";
+    }
     const auto output = invocation.value("--output");
     if (!assessment.accepted) {
         return text +
-               (assessment.known_families
-                    ? "nothing is written; simulate with --set interference=prior\n"
-                    : "nothing is written; --known-families writes a model for the families of the data "
-                      "only, if it beats the prior on them\n");
+               (!assessment.known_families
+                    ? "nothing is written; --known-families writes a model for the families of the data "
+                      "only, if it is the best on them\n"
+                : assessment.advice.empty() ? "nothing is written; simulate with --set interference=prior\n"
+                                            : "nothing is written\n");
     }
     text += output ? fmt::format("written: {}; use it with --set interference={}\n", *output, *output)
                    : std::string("nothing is written: give -o FILE\n");

@@ -73,6 +73,7 @@ struct InterferenceAssessment {
     std::size_t gate = 0;                       // the fold that decides
     bool accepted = false;
     std::string verdict; // one sentence with the figures
+    std::string advice;  // when no interference or a constant beats the prior; else empty
 };
 
 // Cross-validates every way. Throws InputError for --fitter boosted_trees without XGBoost.

@@ -147,24 +147,56 @@ void add_unexplained(const InterferenceData& data, const Predictions& learned,
     std::ranges::stable_sort(result.unexplained, std::greater<>(), &UnexplainedSample::distance);
 }
 
+// Of those that are not fitted, the one with the least mean error in the fold that decides.
+const InterferenceWay& best_baseline(const InterferenceAssessment& result) {
+    const auto error = [&](const InterferenceWay& way) {
+        return way.figures[result.gate].mean_abs_error_percent;
+    };
+    const auto end = result.ways.begin() + static_cast<std::ptrdiff_t>(result.prior) + 1;
+    return *std::ranges::min_element(result.ways.begin(), end, {}, error);
+}
+
+std::string option_of(const InterferenceWay& way) {
+    if (way.predictor.kind == Predictor::Kind::prior) {
+        return "prior";
+    }
+    return way.predictor.constant == 1 ? "off" : fmt::format("constant:{:.2f}", way.predictor.constant);
+}
+
+std::string advice(const InterferenceAssessment& result) {
+    const InterferenceWay& best = best_baseline(result);
+    const InterferenceWay& prior = result.ways[result.prior];
+    if (&best == &prior) {
+        return {};
+    }
+    return fmt::format("on these data {} is better than the prior (mean error {:.2f} %, prior {:.2f} %): "
+                       "--set interference={}",
+                       best.name, best.figures[result.gate].mean_abs_error_percent,
+                       prior.figures[result.gate].mean_abs_error_percent, option_of(best));
+}
+
 void judge(InterferenceAssessment& result) {
     const Fold fold = result.known_families ? Fold::random : Fold::family;
     const auto gate = std::ranges::find(result.folds, fold, &InterferenceFold::fold);
     result.gate = static_cast<std::size_t>(gate - result.folds.begin());
     const InterferenceWay& learned = result.ways[result.learned];
-    const double prior_error = result.ways[result.prior].figures[result.gate].mean_abs_error_percent;
+    const InterferenceWay& best = best_baseline(result);
+    const double best_error = best.figures[result.gate].mean_abs_error_percent;
+    result.advice = advice(result);
     if (!gate->not_possible.empty()) {
         result.verdict = fmt::format(
             "the learned model cannot be tested on families that it has not seen: {}", gate->not_possible);
         return;
     }
     const double error = learned.figures[result.gate].mean_abs_error_percent;
-    result.accepted = error < prior_error;
+    result.accepted = error < best_error;
     result.verdict = fmt::format(
-        "the learned model ({}) {} the prior on {}: mean error {:.2f} %, prior {:.2f} %", learned.name,
-        result.accepted ? "beats" : "does not beat",
+        "the learned model ({}) {} {}, the best of what is not fitted, on {}: mean error {:.2f} %, {} {:.2f} "
+        "%",
+        learned.name, result.accepted ? "beats" : "does not beat",
+        best.predictor.kind == Predictor::Kind::prior ? "the prior" : best.name,
         result.known_families ? "samples of known families (random fifths)" : "families that it has not seen",
-        error, prior_error);
+        error, best.predictor.kind == Predictor::Kind::prior ? "prior" : best.name, best_error);
 }
 
 } // namespace

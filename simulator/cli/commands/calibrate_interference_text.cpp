@@ -248,7 +248,8 @@ Json interference_document(const InterferenceData& data, const InterferenceAsses
              {{"left_out", fold_key(assessment.folds[assessment.gate].fold)},
               {"learned", assessment.ways[assessment.learned].name},
               {"passed", assessment.accepted},
-              {"verdict", assessment.verdict}}},
+              {"verdict", assessment.verdict},
+              {"advice", assessment.advice.empty() ? Json() : Json(assessment.advice)}}},
             {"notes", data.notes}};
 }
 
