@@ -124,7 +124,8 @@ void add_families(const InterferenceData& data, const Predictions& learned, cons
         of.learned += error_of(sample, learned[i].factor);
         all += error_of(sample, 1);
     }
-    for (auto& [family, of] : sums) {
+    for (auto& [family, sum] : sums) {
+        Sums& of = sum;
         std::ranges::sort(of.factors);
         const auto n = static_cast<double>(of.factors.size());
         const auto at = [&](double q) { return of.factors[static_cast<std::size_t>(q * (n - 1) + 0.5)]; };
