@@ -41,7 +41,7 @@ Engine::Engine(const EngineInput& input)
         const RankGraph& graph = *r.graph->graph;
         ECHOSIM_CHECK(std::has_single_bit(graph.launch_queue), "the ring is indexed by mask");
         r.queue = graph.launch_queue;
-        r.one_queue = graph.one_queue;
+        r.line.resize(graph.one_queue ? r.queue : 0);
         r.ring.resize(r.queue);
         r.host.resize(graph.threads);
         r.tail.resize(graph.streams.size());
@@ -181,6 +181,8 @@ bool Engine::launch(std::uint32_t rank, const Op& op, const OpCost& cost) {
     f.op = static_cast<std::uint16_t>(r.op);
     f.stream = op.stream;
     f.state = Flight::State::waits_for_ops;
+    if (!r.line.empty())
+        r.line[who.place] = {.time = f.time};
     const bool recorded = rank < in_.record.size() && in_.record[rank];
     if (recorded)
         f.row = add_row(rank, r);
@@ -192,51 +194,20 @@ bool Engine::launch(std::uint32_t rank, const Op& op, const OpCost& cost) {
     tail = r.local[r.op] = number + 1;
     if (op.record_port != kNoPort)
         r.ports[op.record_port] = number + 1;
-    if (r.one_queue && op.kind != OpKind::memory && !op.in_graph)
-        enter_queue(r, f);
+    if (!r.line.empty() && op.kind != OpKind::memory && !op.in_graph)
+        enter_queue(r, who);
     ++r.launched;
     if (f.open == 0)
         ready(who);
     return true;
 }
 
-// One hardware queue: not before the op that entered it before could start.
-void Engine::enter_queue(RankState& r, Flight& f) {
-    f.queue = Flight::kQueued;
-    const std::uint64_t last = std::exchange(r.queued, r.launched + 1);
-    if (last == 0 || r.launched - (last - 1) >= r.queue)
-        return;
-    Flight& before = r.ring[(last - 1) & (r.queue - 1)];
-    if (before.state == Flight::State::waits_for_ops) {
-        before.queue |= Flight::kHoldsNext;
-        ++f.open;
-    } else if (before.arrived > f.time) {
-        f.time = before.arrived;
-        f.binding = before.binding;
-    }
-}
-
-// It can start: so can the next one in the queue, as far as the queue goes.
-void Engine::leave_queue(FlightRef ref) {
-    RankState& r = ranks_[ref.rank];
-    const Flight& f = r.ring[ref.place];
-    std::uint32_t place = ref.place;
-    do
-        place = (place + 1) & static_cast<std::uint32_t>(r.queue - 1);
-    while ((r.ring[place].queue & Flight::kQueued) == 0);
-    Flight& next = r.ring[place];
-    if (f.arrived > next.time) {
-        next.time = f.arrived;
-        next.binding = f.binding;
-    }
-    if (--next.open == 0)
-        ready_.push_back({ref.rank, place});
-}
-
 void Engine::depend(RankState& r, Flight& f, FlightRef who, std::uint64_t launch, TimeNs lag) {
     if (launch == 0 || r.launched - (launch - 1) >= r.queue)
         return; // done long before this launch
     Flight& before = r.ring[(launch - 1) & (r.queue - 1)];
+    if (!r.line.empty() && before.stream != f.stream)
+        depend_in_queue(r.line[who.place], before, lag);
     if (before.state != Flight::State::done) {
         ++f.open;
         wait(before, who, lag);
@@ -280,8 +251,6 @@ void Engine::ready(FlightRef ref) {
         else
             plan(ref);
     }
-    if ((f.queue & Flight::kHoldsNext) != 0)
-        leave_queue(ref);
 }
 
 void Engine::done(FlightRef ref, TimeNs start, TimeNs end) {
@@ -312,6 +281,8 @@ void Engine::done(FlightRef ref, TimeNs start, TimeNs end) {
             next.time = end + waiter.lag;
             next.binding = f.row;
         }
+        if (!ranks_[ref.rank].line.empty() && next.stream != f.stream)
+            progress_in_queue(waiter.who, end + waiter.lag, f.row);
         if (--next.open == 0)
             ready_.push_back(waiter.who);
     }

@@ -13,8 +13,9 @@
 //   ready at r = max(launch end + latency, previous op of its stream + gap, dependencies + event wait);
 //   a compute op starts at r; a collective at the largest r of its group's members, and ends for all at once;
 //   a transfer at the larger r of its two ends, a group of transfers is done when all are.
-// With RankGraph::one_queue (CUDA_DEVICE_MAX_CONNECTIONS=1) also not before the op that was launched before
-// it, on whatever stream, was ready.
+// With RankGraph::one_queue (CUDA_DEVICE_MAX_CONNECTIONS=1) an op leaves the queue of its GPU at
+//   l = max(launch end + latency, dependencies on other streams + event wait, l of the op launched before it)
+// and r is not before l.
 //
 // Where no rate can change (identity SlowdownModel, no contention) the end is start + time alone and follows
 // at once from known ends: no event queue, finish times propagate in dependency order. Otherwise every op has

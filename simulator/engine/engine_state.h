@@ -16,8 +16,6 @@ namespace echosim::engine {
 // An op that was launched: a place in the rank's ring.
 struct Flight {
     enum class State : std::uint8_t { done, waits_for_ops, ready, waits_for_peers };
-    // One hardware queue (RankGraph::one_queue): goes through it; the next one there waits for this one.
-    static constexpr std::uint8_t kQueued = 1, kHoldsNext = 2;
     TimeNs time = 0;           // done: its end; else: ready time, or end of its parts, as far as known
     TimeNs arrived = 0;        // when it was ready
     TimeNs started = 0;        // when all of its group were
@@ -29,9 +27,18 @@ struct Flight {
     std::uint16_t open = 0; // dependencies, or parts of a transfer, that are not done
     std::uint16_t stream = 0;
     State state = State::done;
-    std::uint8_t queue = 0;
 };
 static_assert(sizeof(Flight) <= 48);
+
+// A launched op in the one hardware queue (RankGraph::one_queue), by its place in the ring. It leaves the
+// queue at `time`, when nothing of other streams is open before it and the op ahead has left.
+struct QueuePlace {
+    TimeNs time = 0;
+    std::uint32_t binding = kBoundByHost; // as Flight's
+    std::uint32_t open = 0;
+    bool queued = false;
+    bool holds_next = false; // the op behind waits for this one
+};
 
 // An op that is ready, until it starts on its GPU, or for what has peers: until it comes to them. `tie` is
 // its launch number behind kStart.
@@ -64,8 +71,8 @@ struct RankState {
     std::uint32_t op = 0;
     std::uint64_t launched = 0;       // device ops so far
     bool blocked = false;             // the host waits for a flight
-    bool one_queue = false;           // RankGraph's
-    std::uint64_t queued = 0;         // launch number + 1 of the last op that went through the one queue
+    std::vector<QueuePlace> line;     // parallel to `ring`; empty without RankGraph::one_queue
+    std::uint64_t queued = 0;         // launch number + 1 of the last op that went into the one queue
     std::vector<TimeNs> host;         // by thread
     std::vector<Flight> ring;         // of RankGraph::launch_queue
     std::uint64_t queue = 0;          // its size
@@ -156,8 +163,6 @@ class Engine {
     bool host_op(std::uint32_t rank, const Op& op, const OpCost& cost);
     bool launch(std::uint32_t rank, const Op& op, const OpCost& cost);
     void depend(RankState& r, Flight& f, FlightRef who, std::uint64_t launch, TimeNs lag);
-    void enter_queue(RankState& r, Flight& f);
-    void leave_queue(FlightRef ref);
     std::uint64_t launch_of(const RankState& r, const Dep& dep) const;
     bool host_waits(std::uint32_t rank, std::uint64_t launch, TimeNs& until, std::uint32_t& binding);
     std::uint32_t add_row(std::uint32_t rank, const RankState& r);
@@ -174,6 +179,11 @@ class Engine {
     void summarise();
     [[noreturn]] void report_deadlock() const;
     std::string describe(std::uint32_t rank, const Flight& f) const;
+
+    // hardware_queue.cpp: CUDA_DEVICE_MAX_CONNECTIONS=1
+    static void depend_in_queue(QueuePlace& at, const Flight& before, TimeNs lag);
+    void enter_queue(RankState& r, FlightRef who);
+    void progress_in_queue(FlightRef who, TimeNs time, std::uint32_t binding);
 
     // rendezvous.cpp: groups
     // Calls of one communicator (messages of one channel) arrive in call order, since they share a stream.

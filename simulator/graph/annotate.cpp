@@ -97,6 +97,8 @@ class Annotator {
         op.nvlink_share = share(c.nvlink_bytes, c.time, node.nvlink.bandwidth);
         op.nic_share = share(c.nic_bytes, c.time, node.nics.bandwidth * node.nics.count / node.gpus);
         op.pcie_share = share(c.pcie_bytes, c.time, pcie_bandwidth(node.pcie));
+        if (models_.tp_user_buffers && group == GroupKind::tp)
+            return; // slows nothing
         cost.traffic = {.ctas = static_cast<double>(c.channels),
                         .hbm_share = op.hbm_share,
                         .nvlink_share = op.nvlink_share,

@@ -47,6 +47,9 @@ struct CostModels {
     const HostCosts& host;
     const Cluster& cluster;
     std::span<const GroupKind> high_priority = {}; // groups whose streams go first
+    // TP communication goes through Transformer Engine's user buffers, split beside the GEMMs that it belongs
+    // to. The graph has it whole, in the open or beside another GEMM: its time alone is all that it costs.
+    bool tp_user_buffers = false;
 };
 
 // Per block, so that the cost is that of the blocks, not of the step. The graph must outlive the result.

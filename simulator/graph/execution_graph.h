@@ -133,8 +133,8 @@ struct RankGraph {
     // How many ops the host may be ahead of the device, a power of two: then it waits.
     std::uint32_t launch_queue = kLaunchQueue;
     // CUDA_DEVICE_MAX_CONNECTIONS=1: all launches of the host, whatever their stream, go through one hardware
-    // queue in launch order, event waits too; its head is not passed before it can start (engine.h). Copies
-    // (OpKind::memory) and the kernels inside a CUDA graph do not go through it.
+    // queue in launch order, event waits too; what waits for another stream holds those behind it (engine.h).
+    // Copies (OpKind::memory) and the kernels inside a CUDA graph do not go through it.
     bool one_queue = false;
 };
 

@@ -104,7 +104,12 @@ void Simulation::build() {
         graph.one_queue = !slowdown_->identity() && max_connections(job_, cluster_.gpu.arch) == 1;
     placement_ = place(job_, collectives_.cluster(), graphs_, options_.fold);
     check_simulation_size(job_, cluster_, graphs_, placement_);
-    const CostModels models{kernels_, collectives_, host_, cluster_, job_.kernels.high_priority_groups};
+    const CostModels models{kernels_,
+                            collectives_,
+                            host_,
+                            cluster_,
+                            job_.kernels.high_priority_groups,
+                            job_.kernels.tp_user_buffers};
     for (const CostClass& c : placement_.cost_classes)
         annotated_.push_back(annotate(graphs_[static_cast<std::size_t>(c.stage)], c, models));
 }

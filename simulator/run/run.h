@@ -13,7 +13,7 @@ namespace echosim {
 enum class TimelineRanks : std::uint8_t { representative, all, listed };
 
 struct RunOptions {
-    std::string interference = "off"; // off | constant:F
+    std::string interference = "off"; // off | constant:F | prior | path of a model file
     bool contention = false;          // communication that overlaps shares NVLink, NICs, PCIe, memory
     bool fold = true;                 // false: simulate every rank on its own
     std::string calibration;          // file of `echosim calibrate`, or empty

@@ -64,6 +64,7 @@ Json kernels_json(const KernelPlan& k) {
                 {"cross_entropy_fusion", k.cross_entropy_fusion},
                 {"overlap_p2p", k.overlap_p2p},
                 {"tp_async_allreduce", k.tp_async_allreduce},
+                {"tp_user_buffers", k.tp_user_buffers},
                 {"cuda_graphs", k.cuda_graphs},
                 {"max_connections", k.max_connections ? Json(*k.max_connections) : Json(nullptr)},
                 {"high_priority_groups", std::move(groups)},

@@ -107,6 +107,7 @@ struct KernelPlan {
     bool cross_entropy_fusion = false;
     bool overlap_p2p = true;        // only used with vpp > 1
     bool tp_async_allreduce = true; // data-gradient all-reduce under the weight-gradient GEMM
+    bool tp_user_buffers = false;   // --tp-comm-overlap: Transformer Engine moves what TP exchanges
     bool cuda_graphs = false;
     std::optional<int> max_connections;          // CUDA_DEVICE_MAX_CONNECTIONS, where the script exports it
     std::vector<GroupKind> high_priority_groups; // --high-priority-stream-groups

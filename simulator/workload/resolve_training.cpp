@@ -285,6 +285,14 @@ std::optional<GroupKind> group_from(std::string_view name) {
     return found == all.end() ? std::nullopt : std::optional(*found);
 }
 
+void resolve_user_buffers(Resolution& r) {
+    constexpr std::string_view flag = "--tp-comm-overlap";
+    if (!r.flags.has(flag))
+        return;
+    r.job.kernels.tp_user_buffers = true;
+    r.note("kernels.tp_user_buffers", "true", r.flags.where(flag, ""));
+}
+
 void resolve_stream_priorities(Resolution& r) {
     constexpr std::string_view flag = "--high-priority-stream-groups";
     const std::vector<std::string> names = r.flags.list(flag);
@@ -339,6 +347,7 @@ void resolve_training(Resolution& r) {
     resolve_kernels(r);
     check_low_precision_and_offload(r);
     resolve_connections(r);
+    resolve_user_buffers(r);
     resolve_stream_priorities(r);
 }
 

@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-// CUDA_DEVICE_MAX_CONNECTIONS=1: a launch that cannot start yet blocks those behind it, whatever their
-// stream.
+// CUDA_DEVICE_MAX_CONNECTIONS=1: a launch that waits for another stream blocks those behind it, whatever
+// their stream.
 namespace echosim {
 namespace {
 
@@ -63,6 +63,22 @@ TEST(HardwareQueue, EventWaitsBlockToo) {
         const RankTimeline rank = step.run().ranks[0];
         EXPECT_EQ(rank.start[2], one_queue ? 8'000 : 0);
         EXPECT_EQ(rank.binding[2], one_queue ? 0U : kBoundByHost); // what the wait waited for
+    }
+}
+
+TEST(HardwareQueue, AnOpThatFollowsOnItsOwnStreamLetsTheNextOnePass) {
+    // Two collectives of 8 and 4 on one stream: the second starts at 8. The kernel behind it waits for
+    // nothing and starts at 0.
+    HandStep step(1);
+    BlockBuilder b = step.block(0);
+    b.collective("first", {0, CollectiveKind::all_reduce, 8'000}, Stream::dp);
+    b.collective("second", {0, CollectiveKind::all_reduce, 4'000}, Stream::dp);
+    step.graph(0).one_queue = true;
+    b.memory("kernel", KernelClass::elementwise, 3'000);
+    step.use(0, b.finish());
+    for (const bool time_ordered : {false, true}) {
+        const Timeline t = time_ordered ? step.run(RateOne{}) : step.run();
+        EXPECT_EQ(t.ranks[0].start, (std::vector<TimeNs>{0, 8'000, 0}));
     }
 }
 

@@ -159,7 +159,8 @@ class Explicit {
             if (const auto from = source(dep, local))
                 edge(*from, start, costs_.event_wait);
         if (one_queue_ && op.kind != RandomOp::Kind::copy && !op.in_graph)
-            edge(std::exchange(queued_, start), start, 0);
+            add_queue(op, local, launch, start);
+        stream_of_[end] = stream;
         edge(start, end, op.time);
         host_ = launch;
         tails_[stream] = end;
@@ -168,6 +169,17 @@ class Explicit {
         device_.push_back(end);
         ops_.emplace_back(start, end);
         return end;
+    }
+    // The op leaves the one hardware queue: after the op ahead, after what it waits for of other streams.
+    void add_queue(const RandomOp& op, const std::vector<std::size_t>& local, std::size_t launch,
+                   std::size_t start) {
+        const std::size_t leaves = vertices_++;
+        edge(launch, leaves, costs_.latency);
+        for (const Dep& dep : op.deps)
+            if (const auto from = source(dep, local); from && stream_of_[*from] != tail_of(op.stream))
+                edge(*from, leaves, costs_.event_wait);
+        edge(std::exchange(queued_, leaves), leaves, 0);
+        edge(leaves, start, 0);
     }
     std::size_t add_host(const RandomOp& op, const std::vector<std::size_t>& local) {
         const std::size_t begin = host_, end = vertices_++;
@@ -186,6 +198,7 @@ class Explicit {
     std::size_t vertices_ = 1, host_ = 0, queued_ = 0;
     std::vector<std::tuple<std::size_t, std::size_t, TimeNs>> edges_;
     std::map<std::uint32_t, std::size_t> tails_, ports_;
+    std::map<std::size_t, std::uint32_t> stream_of_; // of the op that ends at this vertex
     std::vector<std::size_t> device_;
     std::vector<std::pair<std::size_t, std::size_t>> ops_;
 };

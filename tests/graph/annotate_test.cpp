@@ -64,17 +64,25 @@ TEST(Annotate, FootprintsOfALayer) {
     EXPECT_LT(reduce.hbm_share, 0.1);
 }
 
-TEST(Annotate, PriorityByGroup) {
+TEST(Annotate, PriorityAndUserBuffersByGroup) {
     const Cluster cluster = find_cluster("dgx-h100");
     const test::BuiltStep step = test::build_step(test::gpt3_job(), cluster);
     const KernelTimes kernels = KernelTimes::for_gpu(cluster.gpu, "mcore-2025");
     const NcclModel collectives(cluster);
     const HostCosts host = host_costs("mcore-2025");
     const std::vector<GroupKind> groups{GroupKind::tp};
-    const AnnotatedGraph stage = annotate(step.graphs.front(), step.placement.cost_classes.front(),
-                                          {kernels, collectives, host, cluster, groups});
-    EXPECT_TRUE(stage.communications[work_of(*stage.graph, "all-gather (tp)")].high_priority);
-    EXPECT_FALSE(stage.communications[work_of(*stage.graph, "reduce-scatter gradients (dp)")].high_priority);
+    const auto footprint = [&](std::string_view op, bool user_buffers) {
+        const AnnotatedGraph stage = annotate(step.graphs.front(), step.placement.cost_classes.front(),
+                                              {kernels, collectives, host, cluster, groups, user_buffers});
+        return stage.communications[work_of(*stage.graph, op)];
+    };
+    EXPECT_TRUE(footprint("all-gather (tp)", false).high_priority);
+    EXPECT_FALSE(footprint("reduce-scatter gradients (dp)", false).high_priority);
+    // user buffers are of tensor parallelism only: it then slows nothing
+    EXPECT_GT(footprint("all-gather (tp)", false).ctas, 0);
+    EXPECT_EQ(footprint("all-gather (tp)", true).ctas, 0);
+    EXPECT_EQ(footprint("all-gather (tp)", true).hbm_share, 0);
+    EXPECT_GT(footprint("reduce-scatter gradients (dp)", true).ctas, 0);
 }
 
 } // namespace

@@ -59,6 +59,14 @@ TEST(MaxConnections, OddValuesAreWarnedOf) {
     }
 }
 
+TEST(UserBuffers, FollowTensorParallelOverlap) {
+    const Job job = job_with("--tensor-model-parallel-size 2 --sequence-parallel --tp-comm-overlap", "1");
+    EXPECT_TRUE(job.kernels.tp_user_buffers);
+    EXPECT_EQ(value_of(job, "kernels.tp_user_buffers").value, "true");
+    EXPECT_EQ(job_to_json(job)["kernels"]["tp_user_buffers"], true);
+    EXPECT_FALSE(job_with("--tensor-model-parallel-size 2", "1").kernels.tp_user_buffers);
+}
+
 TEST(StreamPriorities, GroupsByTheirNames) {
     const Job job = job_with("--high-priority-stream-groups tp dp_cp ep_dp", "");
     EXPECT_THAT(job.kernels.high_priority_groups,
