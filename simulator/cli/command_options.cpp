@@ -35,7 +35,7 @@ std::vector<CommandOption> make_options() {
          .commands = {"calibrate"}},
         {.name = "--known-families",
          .help = "Write a model of interference for the kernel families of the data, the prior elsewhere, if "
-                 "it beats the prior on them.",
+                 "it beats the prior, the constants and no interference on them.",
          .commands = {"calibrate"}},
         {.name = "--bytes",
          .value = "SIZES",
