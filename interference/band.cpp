@@ -43,9 +43,10 @@ double normal_cdf(double x) {
 } // namespace
 
 BandClass band_class_of(const KernelFootprint& kernel, double sms) {
-    if (kernel.kernel_class == KernelClass::norm_wgrad)
+    const double x = waves_of(kernel, sms);
+    if (kernel.kernel_class == KernelClass::norm_wgrad && x > 0 && x < 1)
         return BandClass::norm_wgrad;
-    if (kernel.blocks > 0 ? kernel.blocks < kFewBlocks * sms : waves_of(kernel, sms) > 0)
+    if (kernel.blocks > 0 ? kernel.blocks < kFewBlocks * sms : x > 0)
         return BandClass::few_blocks;
     return kernel.hbm_share > kMemoryBound ? BandClass::memory : BandClass::full_grid;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "interference/boosted_trees.h"
-#include "interference/gaussian_process.h"
+#include "interference/fit/boosted_trees.h"
+#include "interference/fit/gaussian_process.h"
+#include "interference/fit/ridge.h"
 #include "interference/learned_slowdown.h"
-#include "interference/ridge.h"
 #include "simulator/core/error.h"
 
 #include <algorithm>

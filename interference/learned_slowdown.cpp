@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "interference/learned_slowdown.h"
 
-#include "interference/spread.h"
+#include "interference/fit/spread.h"
 #include "simulator/core/error.h"
 
 #include <algorithm>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include "interference/model_file.h"
+#include "interference/fit/model_file.h"
+#include "interference/fit/residual.h"
 #include "interference/prior.h"
-#include "interference/residual.h"
 #include "interference/samples.h"
 
 #include <memory>

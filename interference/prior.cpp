@@ -171,8 +171,9 @@ double PriorSlowdown::factor(const KernelFootprint& kernel, const CommLoad& load
                           memory * fourth(memory_factor(kernel.hbm_share, load.hbm_share))) /
                          (sm + memory);
     double s = std::sqrt(std::sqrt(mixed));
-    if (kernel.kernel_class == KernelClass::norm_wgrad)
-        s *= 1 + kNormWgrad * std::min(1.0, load.ctas) / std::max(1.0, waves_of(kernel, limits_.sms));
+    const double x = waves_of(kernel, limits_.sms);
+    if (kernel.kernel_class == KernelClass::norm_wgrad && x > 0 && x < 1)
+        s *= 1 + kNormWgrad * std::min(1.0, load.ctas) * std::min(1.0, 2 - 2 * x);
     if (tensor_bound(kernel))
         s *= 1 + kClockLoss * std::min(1.0, load.hbm_share / kFullPower);
     return std::clamp(s, 1.0, kMost);

@@ -27,9 +27,9 @@
 // Together, with the share b of the time that the SMs limit, .1 <= b <= .9: b = compute / (compute + HBM
 // share), or 1 - u where the compute share is not known:
 //   S = ( ((b S_sm)^4 + ((1 - b) S_mem)^4) / (b^4 + (1 - b)^4) )^(1/4) x S_few x S_clock, at most 6
-//   S_few   = 1 + 2 min(1, c) / max(1, x) for gradients of norm weights (KernelClass::norm_wgrad), else 1:
-//             few blocks that each walk through memory wait for its latency. Batch-norm backward beside an
-//             all-reduce: 2-4 times (NCCL issue 338).
+//   S_few   = 1 + 2 min(1, c) min(1, 2 - 2 x) for gradients of norm weights (KernelClass::norm_wgrad) whose
+//             blocks do not fill the GPU, x < 1; else 1. Few blocks that each walk through memory wait for
+//             its latency. Batch-norm backward beside an all-reduce: 2-4 times (NCCL issue 338).
 //   S_clock = 1 + .02 min(1, h / .1) for a kernel bound by its tensor cores, else 1: at the power cap clocks
 //             fall by what communication draws.
 // Every part is 1 without communication, and more CTAs or more traffic lower none.

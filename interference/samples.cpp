@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "interference/samples.h"
 #include "interference/kernel_names.h"
-#include "interference/samples_forms.h"
+#include "interference/samples/forms.h"
 #include "simulator/catalogue/topology_gpus.h"
 #include "simulator/core/suggest.h"
 

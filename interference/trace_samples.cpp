@@ -2,8 +2,8 @@
 #include "interference/trace_samples.h"
 #include "interference/kernel_names.h"
 #include "interference/occupancy.h"
-#include "interference/overlap_sweep.h"
-#include "interference/recorder_facts.h"
+#include "interference/samples/overlap_sweep.h"
+#include "interference/samples/recorder_facts.h"
 #include "simulator/core/error.h"
 #include "traces/trace.h"
 
@@ -274,7 +274,7 @@ InterferenceSample PairFinder::sample_of(const GpuWork& work, const OverlapSweep
         }
     }
     const bool first = work.comms[most->comm].interval.start > row.interval.start;
-    sample.load = load_of(sample.kernel, comms, first);
+    sample.load = load_of(sample.kernel, comms, first, gpu_.limits);
     return sample;
 }
 

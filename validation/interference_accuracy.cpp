@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "validation/interference_accuracy.h"
 
+#include "interference/fit/xgboost_library.h"
 #include "interference/make_slowdown.h"
-#include "interference/xgboost_library.h"
 #include "simulator/core/error.h"
 #include "simulator/core/files.h"
 #include "validation/interference_rows.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "interference/boosted_trees.h"
+#include "interference/fit/boosted_trees.h"
 
 #include "interference/learned_slowdown.h"
 #include "tests/interference/made_samples.h"

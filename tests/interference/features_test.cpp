@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "interference/features.h"
+#include "interference/fit/features.h"
 
 #include <cmath>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "interference/model_file.h"
+#include "interference/fit/model_file.h"
 
 #include "interference/learned_slowdown.h"
 #include "simulator/catalogue/gpu.h"

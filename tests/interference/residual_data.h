@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include "interference/residual.h"
+#include "interference/fit/residual.h"
 
 #include <cmath>
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "interference/ridge.h"
+#include "interference/fit/ridge.h"
 
 #include "simulator/core/error.h"
 #include "tests/interference/residual_data.h"

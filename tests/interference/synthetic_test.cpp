@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "interference/gaussian_process.h"
-#include "interference/ridge.h"
-#include "interference/spread.h"
+#include "interference/fit/gaussian_process.h"
+#include "interference/fit/ridge.h"
+#include "interference/fit/spread.h"
 #include "tests/interference/residual_data.h"
 
 #include <algorithm>

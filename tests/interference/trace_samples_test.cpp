@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "interference/occupancy.h"
-#include "interference/overlap_sweep.h"
-#include "interference/recorder_facts.h"
+#include "interference/samples/overlap_sweep.h"
+#include "interference/samples/recorder_facts.h"
 #include "interference/trace_samples.h"
 #include "simulator/catalogue/gpu.h"
 #include "simulator/core/error.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "interference/csv_rows.h"
+#include "interference/samples/csv_rows.h"
 #include "simulator/cli/commands/validate_kinds.h"
 
 #include <algorithm>

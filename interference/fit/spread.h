@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include "interference/estimate.h"
-#include "interference/residual.h"
+#include "interference/fit/residual.h"
 
 #include <span>
 
@@ -18,8 +18,9 @@
 //   factor     their weighted median with weights v_i / S_i: no other number has a smaller expected relative
 //              error |factor - S| / S
 //   expected   their weighted mean, from the 5 % to the 95 % point: the largest residuals of all kernels are
-//              not those of this one. Of the Echo-slowdown data in random fifths, total of the expected values:
-//              +0.7 % (with all residuals +2.7 %), by ridge, to which all rows are equally relevant, +7.8 %
+//              not those of this one. Of the Echo-slowdown data in random fifths, total of the expected
+//              values: +0.7 % (with all residuals +2.7 %), by ridge, to which all rows are equally relevant,
+//              +7.8 %
 //              (+42 %)
 //   low, high  5 % and 95 % of the weight are below; s0 = 0.045 is the 5-95 % half-width of a measurement
 //              that is repeated (rows without overlap of the Echo-slowdown data):

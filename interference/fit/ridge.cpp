@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "interference/ridge.h"
+#include "interference/fit/ridge.h"
 
-#include "interference/residual_json.h"
+#include "interference/fit/residual_json.h"
 #include "simulator/core/error.h"
 
 #include <Eigen/Cholesky>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "interference/gaussian_process.h"
+#include "interference/fit/gaussian_process.h"
 
-#include "interference/gp_likelihood.h"
-#include "interference/lbfgs.h"
-#include "interference/residual_json.h"
+#include "interference/fit/gp_likelihood.h"
+#include "interference/fit/lbfgs.h"
+#include "interference/fit/residual_json.h"
 #include "simulator/core/error.h"
 
 #include <algorithm>

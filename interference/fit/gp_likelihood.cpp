@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "interference/gp_likelihood.h"
+#include "interference/fit/gp_likelihood.h"
 
 #include "simulator/core/error.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "interference/residual_json.h"
+#include "interference/fit/residual_json.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

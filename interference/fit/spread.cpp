@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "interference/spread.h"
+#include "interference/fit/spread.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "interference/xgboost_model.h"
+#include "interference/fit/xgboost_model.h"
 
 #include "simulator/core/error.h"
 

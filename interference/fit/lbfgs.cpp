@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "interference/lbfgs.h"
+#include "interference/fit/lbfgs.h"
 
 #include <algorithm>
 #include <cmath>

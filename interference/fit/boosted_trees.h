@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include "interference/residual.h"
-#include "interference/xgboost_library.h"
+#include "interference/fit/residual.h"
+#include "interference/fit/xgboost_library.h"
 
 #include <memory>
 #include <nlohmann/json_fwd.hpp>

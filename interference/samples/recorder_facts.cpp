@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "interference/recorder_facts.h"
-#include "interference/samples_forms.h"
+#include "interference/samples/recorder_facts.h"
+#include "interference/samples/forms.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "interference/xgboost_library.h"
+#include "interference/fit/xgboost_library.h"
 
 #include "simulator/core/error.h"
 

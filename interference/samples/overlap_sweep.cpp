@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "interference/overlap_sweep.h"
+#include "interference/samples/overlap_sweep.h"
 
 #include <algorithm>
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "interference/model_file.h"
+#include "interference/fit/model_file.h"
 
-#include "interference/boosted_trees.h"
-#include "interference/gaussian_process.h"
-#include "interference/residual_json.h"
-#include "interference/ridge.h"
-#include "interference/xgboost_model.h"
+#include "interference/fit/boosted_trees.h"
+#include "interference/fit/gaussian_process.h"
+#include "interference/fit/residual_json.h"
+#include "interference/fit/ridge.h"
+#include "interference/fit/xgboost_model.h"
 #include "simulator/catalogue/gpu.h"
 #include "simulator/core/error.h"
 #include "simulator/core/json.h"

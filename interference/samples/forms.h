@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include "interference/csv_rows.h"
 #include "interference/samples.h"
+#include "interference/samples/csv_rows.h"
 #include "simulator/catalogue/gpu.h"
 
 #include <string>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include "interference/features.h"
-#include "interference/residual.h"
+#include "interference/fit/features.h"
+#include "interference/fit/residual.h"
 
 #include <memory>
 #include <string>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "interference/kernel_names.h"
 #include "interference/occupancy.h"
-#include "interference/samples_forms.h"
+#include "interference/samples/forms.h"
 #include "simulator/core/suggest.h"
 
 #include <array>

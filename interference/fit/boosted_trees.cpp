@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "interference/boosted_trees.h"
+#include "interference/fit/boosted_trees.h"
 
-#include "interference/residual_json.h"
-#include "interference/xgboost_model.h"
+#include "interference/fit/residual_json.h"
+#include "interference/fit/xgboost_model.h"
 #include "simulator/core/error.h"
 #include "simulator/core/json.h"
 #include "simulator/core/suggest.h"
