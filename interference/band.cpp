@@ -33,7 +33,7 @@ constexpr Tails tails_of(BandClass band_class) {
     case BandClass::norm_wgrad:
         break;
     }
-    return {0.045, 0.4, 0.75, 0};
+    return {0.045, 0.8, 0.75, 0};
 }
 
 double normal_cdf(double x) {
