@@ -39,7 +39,8 @@ constexpr std::string_view kCalibrateDescription =
     "`calibrate interference` reads how long kernels take alone and beside communication: CSV of "
     "interference_bench or of Echo-slowdown, and recorded traces (Kineto, Nsight Systems SQLite, .etr; files "
     "or folders), in which it finds the same kernel (name, grid, block) with and without NCCL beside it. It "
-    "fits what the built-in equations (the prior) miss, tests it on kernel families, communication configurations "
+    "fits what the built-in equations (the prior) miss, tests it on kernel families, communication "
+    "configurations "
     "and GPUs that it has not seen, lists the samples that it cannot explain, and writes a model for --set "
     "interference=FILE. If the model does not beat the prior, the constants 1.10 and 1.19 and no "
     "interference on families that it has not seen, nothing is written and the exit code is 4.";

@@ -12,9 +12,9 @@ using namespace std::string_view_literals;
 constexpr std::array kDTypes = {"fp32"sv, "tf32"sv, "fp16"sv,  "bf16"sv, "fp8"sv,
                                 "fp4"sv,  "int8"sv, "int32"sv, "int64"sv};
 constexpr std::array kOpKinds = {"compute"sv, "collective"sv, "p2p"sv, "memory"sv, "host"sv, "sync"sv};
-constexpr std::array kKernelClasses = {"gemm"sv,      "attention"sv, "norm"sv,   "elementwise"sv,
-                                       "softmax"sv,   "embedding"sv, "loss"sv,   "reduction"sv,
-                                       "optimizer"sv, "copy"sv,      "memset"sv, "other"sv, "norm_wgrad"sv};
+constexpr std::array kKernelClasses = {
+    "gemm"sv,      "attention"sv, "norm"sv, "elementwise"sv, "softmax"sv, "embedding"sv, "loss"sv,
+    "reduction"sv, "optimizer"sv, "copy"sv, "memset"sv,      "other"sv,   "norm_wgrad"sv};
 constexpr std::array kCollectives = {"all_reduce"sv, "all_gather"sv, "reduce_scatter"sv,
                                      "all_to_all"sv, "broadcast"sv,  "reduce"sv,
                                      "gather"sv,     "scatter"sv,    "send_recv"sv};
